@@ -1,0 +1,37 @@
+"""Allen–Cahn in the plane, with a closed-form truth and the forcing that makes it one.
+
+    u_t - ε² (u_xx + u_yy) + u³ - u = f,      u* = sin(πx) sin(πy) cos(ωt) on [0, 1]³,  ε = 0.3 to be found from 1.0
+"""
+
+import numpy as np
+
+from napinn.benchmarks.base import Benchmark
+from napinn.problem import Problem, Unknown
+
+EPSILON = 0.3
+OMEGA = 8.0
+
+
+def truth(points: np.ndarray) -> np.ndarray:
+    x, y, t = points.T
+    return (np.sin(np.pi * x) * np.sin(np.pi * y) * np.cos(OMEGA * t))[:, None]
+
+
+_MODE = "sin(pi*x)*sin(pi*y)"
+_TRUTH = f"{_MODE}*cos(omega*t)"
+EQUATION = (
+    "u_t - eps**2*(u_xx + u_yy) + u**3 - u"
+    f" = -omega*{_MODE}*sin(omega*t) + (2*pi**2*{EPSILON}**2 - 1)*{_TRUTH} + ({_TRUTH})**3"
+)
+
+
+def allen_cahn() -> Benchmark:
+    problem = Problem(
+        coordinates={"x": (0.0, 1.0), "y": (0.0, 1.0), "t": (0.0, 1.0)},
+        fields=("u",),
+        equations=(EQUATION,),
+        unknowns={"eps": Unknown(start=1.0)},
+        constants={"omega": OMEGA},
+        name="allen_cahn",
+    )
+    return Benchmark(problem, truth, {"eps": EPSILON}, times=100, paper_rejection=0.1)

@@ -1,0 +1,238 @@
+"""Equation text to expression tree, by a whitelist over Python's own syntax tree.
+
+`ast.parse` only reads: nothing of the text is ever run. Every node kind that is not listed here is refused, names must be
+declared by the problem, and a typo is answered with the nearest name.
+"""
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from napinn.equations.tree import (
+    ARITY,
+    FUNCTIONS,
+    Call,
+    Constant,
+    Coordinate,
+    Derivative,
+    Expression,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Unknown,
+    derivatives,
+)
+from napinn.errors import InputError, nearest
+
+LONGEST_TEXT = 20_000
+DEEPEST_NESTING = 60
+RESERVED = frozenset({"d", "pi", *FUNCTIONS})
+
+
+@dataclass(frozen=True)
+class Names:
+    """The vocabulary that a problem declares for its equations."""
+
+    coordinates: tuple[str, ...]
+    fields: tuple[str, ...]
+    unknowns: tuple[str, ...]
+    constants: Mapping[str, float]
+
+    def resolve(self, name: str) -> Expression | None:
+        """What a bare name stands for, or None."""
+        if name in self.coordinates:
+            return Coordinate(name)
+        if name in self.fields:
+            return Derivative(name, ((),))
+        if name in self.unknowns:
+            return Unknown(name)
+        if name in self.constants:
+            return Constant(name, self.constants[name])
+        if name == "pi":
+            return Number(math.pi)
+        return self.partial(name)
+
+    def partial(self, name: str) -> Derivative | None:
+        """`u_xy` as a derivative: a field, an underscore, and coordinate names run together."""
+        for field in sorted(self.fields, key=len, reverse=True):
+            if name.startswith(field + "_"):
+                axes = self._split(name[len(field) + 1 :])
+                if axes:
+                    return self.derivative(field, axes)
+        return None
+
+    def derivative(self, field: str, axes: tuple[str, ...]) -> Derivative:
+        return Derivative(field, (tuple(sorted(axes, key=self.coordinates.index)),))
+
+    def suggest(self, name: str) -> str:
+        partials = [f"{f}_{a}{b}" for f in self.fields for a in ("", *self.coordinates) for b in self.coordinates]
+        known = [*self.coordinates, *self.fields, *self.unknowns, *self.constants, *partials, *RESERVED - {"d"}]
+        return nearest(name, known)
+
+    def _split(self, run: str) -> tuple[str, ...] | None:
+        if not run:
+            return ()
+        for coordinate in sorted(self.coordinates, key=len, reverse=True):
+            if run.startswith(coordinate):
+                rest = self._split(run[len(coordinate) :])
+                if rest is not None:
+                    return (coordinate, *rest)
+        return None
+
+
+def parse_equation(text: str, names: Names) -> tuple[Expression, Expression]:
+    """The two sides of `left = right`."""
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"an equation has {len(text)} characters; the longest allowed is {LONGEST_TEXT}.")
+    sides = text.split("=")
+    if len(sides) == 1:
+        raise InputError(f"equation '{_short(text)}' has no '='; write it as 'left = right', for example 'u_t = D*u_xx'.")
+    if len(sides) > 2:
+        raise InputError(f"equation '{_short(text)}' has more than one '='; write each equation on its own.")
+    left, right = (parse_expression(side, names, text) for side in sides)
+    if not derivatives(left) | derivatives(right):
+        raise InputError(f"equation '{_short(text)}' contains no field; fields here: {', '.join(names.fields)}.")
+    return left, right
+
+
+def parse_expression(text: str, names: Names, whole: str | None = None) -> Expression:
+    """One side of an equation, or any expression in the problem's names."""
+    where = f"equation '{_short(whole if whole is not None else text)}'"
+    if not text.strip():
+        raise InputError(f"{where} has nothing on one side of the '='.")
+    try:
+        tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
+    except SyntaxError as error:
+        near = f" near '{_short(error.text.strip())}'" if error.text and error.text.strip() else ""
+        raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise InputError(f"{where} cannot be read: it holds characters or a nesting that no equation needs.") from None
+    return _Reader(names, where).read(tree.body, 0)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    names: Names
+    where: str
+
+    def read(self, node: ast.expr, depth: int) -> Expression:
+        if depth > DEEPEST_NESTING:
+            raise InputError(f"{self.where} is nested more than {DEEPEST_NESTING} levels deep; split it up.")
+        match node:
+            case ast.Constant(value=bool()):
+                raise self._refuse(node)
+            case ast.Constant(value=int() | float() as value):
+                return self._number(value)
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.read(operand, depth + 1)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self.read(operand, depth + 1)
+                return Number(-inner.value) if isinstance(inner, Number) else Sum(((-1, inner),))
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return self._sum(node, depth)
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                return self._product(node, depth)
+            case ast.BinOp(op=ast.Pow(), left=left, right=right):
+                return self._power(self.read(left, depth + 1), self.read(right, depth + 1))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self._call(name, arguments, depth)
+            case _:
+                raise self._refuse(node)
+
+    def _name(self, name: str) -> Expression:
+        found = self.names.resolve(name)
+        if found is not None:
+            return found
+        if name in FUNCTIONS or name == "d":
+            raise InputError(f"{self.where}: '{name}' is a function; write '{name}(…)'.")
+        raise InputError(f"{self.where}: '{name}' is not known; {self.names.suggest(name)}")
+
+    def _number(self, value: float) -> Number:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise InputError(f"{self.where}: a number in it is too large.")
+        return Number(number)
+
+    def _sum(self, node: ast.expr, depth: int) -> Expression:
+        terms: list[tuple[int, Expression]] = []
+        # A long sum is a left-deep chain; walking it in a loop keeps the recursion shallow.
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            terms.append((1 if isinstance(node.op, ast.Add) else -1, self.read(node.right, depth + 1)))
+            node = node.left
+        terms.append((1, self.read(node, depth + 1)))
+        terms.reverse()
+        if all(isinstance(term, Number) for _, term in terms):
+            return self._number(math.fsum(sign * term.value for sign, term in terms if isinstance(term, Number)))
+        return Sum(tuple(terms))
+
+    def _product(self, node: ast.expr, depth: int) -> Expression:
+        factors: list[tuple[int, Expression]] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            factors.append((1 if isinstance(node.op, ast.Mult) else -1, self.read(node.right, depth + 1)))
+            node = node.left
+        factors.append((1, self.read(node, depth + 1)))
+        factors.reverse()
+        if any(power < 0 and factor == Number(0.0) for power, factor in factors):
+            raise InputError(f"{self.where} divides by zero.")
+        if all(isinstance(factor, Number) for _, factor in factors):
+            value = 1.0
+            for power, factor in factors:
+                assert isinstance(factor, Number)
+                value = value * factor.value if power > 0 else value / factor.value
+            return self._number(value)
+        return Product(tuple(factors))
+
+    def _power(self, base: Expression, exponent: Expression) -> Expression:
+        if isinstance(base, Number) and isinstance(exponent, Number):
+            try:
+                value = base.value**exponent.value
+            except (OverflowError, ZeroDivisionError):
+                value = math.inf
+            if isinstance(value, complex):
+                raise InputError(f"{self.where}: a negative number is raised to a fractional power.")
+            return self._number(value)
+        return Power(base, exponent)
+
+    def _call(self, name: str, arguments: list[ast.expr], depth: int) -> Expression:
+        if name == "d":
+            return self._derivative(arguments)
+        if name not in FUNCTIONS:
+            raise InputError(f"{self.where}: '{name}' is not a known function; {nearest(name, [*FUNCTIONS, 'd'])}")
+        if len(arguments) != ARITY[name]:
+            raise InputError(f"{self.where}: '{name}' takes {ARITY[name]} argument(s), not {len(arguments)}.")
+        return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))
+
+    def _derivative(self, arguments: list[ast.expr]) -> Expression:
+        spelled = [argument.id if isinstance(argument, ast.Name) else None for argument in arguments]
+        usage = "write a derivative as 'd(field, coordinate, …)'"
+        if len(spelled) < 2 or spelled[0] is None:
+            raise InputError(f"{self.where}: {usage}.")
+        field, *axes = spelled
+        if field not in self.names.fields:
+            raise InputError(f"{self.where}: '{field}' is not a field; {nearest(field, self.names.fields)}")
+        for axis in axes:
+            if axis not in self.names.coordinates:
+                shown = axis if axis is not None else "an expression"
+                raise InputError(
+                    f"{self.where}: {usage}; '{shown}' is not a coordinate; {nearest(shown, self.names.coordinates)}"
+                )
+        return self.names.derivative(field, tuple(axis for axis in axes if axis is not None))
+
+    def _refuse(self, node: ast.expr) -> InputError:
+        shown = _short(ast.unparse(node))
+        return InputError(
+            f"{self.where}: '{shown}' is not part of an equation; use numbers, names, + - * / ** and "
+            f"{', '.join(FUNCTIONS)}."
+        )
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:77] + "…"

@@ -1,0 +1,177 @@
+"""The expression tree of an equation, and what can be asked of it.
+
+An expression is made of numbers, named constants, coordinates, unknowns and derivatives of fields, joined by sums,
+products, powers and a fixed list of functions. Sums and products are n-ary, so that a long equation is a shallow tree.
+
+A derivative names *which* derivative by a sum of multi-indices: `u` is `((),)`, `u_x` is `(("x",),)`, and the Laplacian of
+u, once `collapse` has found that an equation only ever needs the sum, is `(("x", "x"), ("y", "y"))`. A network then
+carries one array for it in place of two.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Terms = tuple[tuple[str, ...], ...]
+"""A sum of mixed partials, each a tuple of coordinate names in the problem's order."""
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "sin": jnp.sin,
+    "cos": jnp.cos,
+    "tan": jnp.tan,
+    "sinh": jnp.sinh,
+    "cosh": jnp.cosh,
+    "tanh": jnp.tanh,
+    "exp": jnp.exp,
+    "log": jnp.log,
+    "sqrt": jnp.sqrt,
+    "abs": jnp.abs,
+    "min": jnp.minimum,
+    "max": jnp.maximum,
+}
+ARITY: Mapping[str, int] = {name: 2 if name in ("min", "max") else 1 for name in FUNCTIONS}
+
+
+@dataclass(frozen=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True)
+class Constant:
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    name: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    name: str
+
+
+@dataclass(frozen=True)
+class Derivative:
+    field: str
+    terms: Terms
+
+
+@dataclass(frozen=True)
+class Sum:
+    terms: "tuple[tuple[int, Expression], ...]"
+    """Pairs of sign (+1 or -1) and expression."""
+
+
+@dataclass(frozen=True)
+class Product:
+    factors: "tuple[tuple[int, Expression], ...]"
+    """Pairs of exponent (+1 to multiply, -1 to divide by) and expression."""
+
+
+@dataclass(frozen=True)
+class Power:
+    base: "Expression"
+    exponent: "Expression"
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    arguments: "tuple[Expression, ...]"
+
+
+Expression = Number | Constant | Coordinate | Unknown | Derivative | Sum | Product | Power | Call
+Leaf = Constant | Coordinate | Unknown | Derivative
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    match node:
+        case Sum(terms):
+            return tuple(child for _, child in terms)
+        case Product(factors):
+            return tuple(child for _, child in factors)
+        case Power(base, exponent):
+            return base, exponent
+        case Call(_, arguments):
+            return arguments
+        case _:
+            return ()
+
+
+def walk(node: Expression) -> Iterator[Expression]:
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def derivatives(node: Expression) -> frozenset[Derivative]:
+    return frozenset(leaf for leaf in walk(node) if isinstance(leaf, Derivative))
+
+
+def evaluate(node: Expression, look_up: Callable[[Leaf], jax.Array]) -> Any:
+    """The value of the expression, elementwise over whatever arrays `look_up` gives for its leaves."""
+    match node:
+        case Number(value):
+            return value
+        case Sum(terms):
+            total: Any = None
+            for sign, child in terms:
+                value = evaluate(child, look_up)
+                if total is None:
+                    total = value if sign > 0 else -value
+                else:
+                    total = total + value if sign > 0 else total - value
+            return total
+        case Product(factors):
+            result: Any = None
+            for exponent, child in factors:
+                value = evaluate(child, look_up)
+                if result is None:
+                    result = value if exponent > 0 else 1.0 / value
+                else:
+                    result = result * value if exponent > 0 else result / value
+            return result
+        case Power(base, Number(exponent)) if exponent.is_integer() and abs(exponent) <= 64:
+            # An integer exponent keeps the derivative finite at zero and the sign of a negative base.
+            return evaluate(base, look_up) ** int(exponent)
+        case Power(base, exponent):
+            return jnp.power(evaluate(base, look_up), evaluate(exponent, look_up))
+        case Call(function, arguments):
+            return FUNCTIONS[function](*(evaluate(argument, look_up) for argument in arguments))
+        case _:
+            return look_up(node)
+
+
+def collapse(node: Expression) -> Expression:
+    """Join second derivatives of one field that a sum adds with the same sign, as `u_xx + u_yy`, into one derivative."""
+    match node:
+        case Sum(terms):
+            joined: dict[tuple[int, str], list[tuple[str, ...]]] = {}
+            rest: list[tuple[int, Expression]] = []
+            order: list[tuple[int, str]] = []
+            for sign, child in terms:
+                if isinstance(child, Derivative) and all(len(axes) == 2 for axes in child.terms):
+                    if (sign, child.field) not in joined:
+                        order.append((sign, child.field))
+                    joined.setdefault((sign, child.field), []).extend(child.terms)
+                else:
+                    rest.append((sign, collapse(child)))
+            seconds = [
+                (sign, Derivative(field, tuple(sorted(joined[sign, field])))) for sign, field in order
+            ]
+            merged = (*rest, *seconds)
+            return merged[0][1] if len(merged) == 1 and merged[0][0] > 0 else Sum(merged)
+        case Product(factors):
+            return Product(tuple((exponent, collapse(child)) for exponent, child in factors))
+        case Power(base, exponent):
+            return Power(collapse(base), collapse(exponent))
+        case Call(function, arguments):
+            return Call(function, tuple(collapse(argument) for argument in arguments))
+        case _:
+            return node

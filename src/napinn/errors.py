@@ -1,0 +1,22 @@
+"""What napinn says when it cannot go on because of what it was given.
+
+Every message is one sentence for the person at the keyboard: what is wrong, where, and what to do about it. The
+command line prints it and exits with code 2; Python callers can catch `InputError`.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(Exception):
+    """The problem, the readings, a file or an option is not usable as given."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A clause that suggests the closest known name, or lists the known ones when nothing is close."""
+    known = sorted(set(known))
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    return f"known here: {shown}." if known else "none are known here."

@@ -1,0 +1,44 @@
+"""What a backbone is: settings that build a network, and a network written over streams.
+
+A `Backbone` is a frozen set of numbers (width, depth, …) that goes into files; `init` makes the `Network`, a pytree of
+arrays with one forward pass. Called on plain points the network gives values; called on a stream, values and derivatives.
+"""
+
+import abc
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from napinn.streams import Flow, linear
+
+
+class Network(eqx.Module):
+    @abc.abstractmethod
+    def __call__(self, x: Flow) -> Flow: ...
+
+
+class Backbone(abc.ABC):
+    """Settings of a network family. `low` and `high` are the box in the coordinates that the network will see."""
+
+    @abc.abstractmethod
+    def init(
+        self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]
+    ) -> Network: ...
+
+
+class Linear(eqx.Module):
+    weight: Float[Array, "i o"]
+    bias: Float[Array, " o"]
+
+    def __call__(self, x: Flow) -> Flow:
+        return linear(x, self.weight, self.bias)
+
+
+def xavier(key: PRNGKeyArray, inputs: int, outputs: int, dtype: jnp.dtype) -> Linear:
+    """Xavier-uniform weight and zero bias."""
+    limit = math.sqrt(6.0 / (inputs + outputs))
+    weight = jax.random.uniform(key, (inputs, outputs), dtype, minval=-limit, maxval=limit)
+    return Linear(weight, jnp.zeros((outputs,), dtype))

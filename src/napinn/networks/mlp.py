@@ -1,0 +1,33 @@
+"""The multilayer perceptron of the paper: tanh layers of equal width and a linear head."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from napinn.networks.base import Backbone, Linear, Network, xavier
+from napinn.streams import Flow, elementwise, tanh
+
+
+class MLPNetwork(Network):
+    layers: tuple[Linear, ...]
+
+    def __call__(self, x: Flow) -> Flow:
+        *hidden, head = self.layers
+        for layer in hidden:
+            x = elementwise(layer(x), tanh)
+        return head(x)
+
+
+@dataclass(frozen=True)
+class MLP(Backbone):
+    width: int = 80
+    depth: int = 5
+
+    def init(
+        self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]
+    ) -> MLPNetwork:
+        sizes = [inputs, *[self.width] * self.depth, outputs]
+        keys = jax.random.split(key, len(sizes) - 1)
+        return MLPNetwork(tuple(xavier(k, i, o, low.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True)))

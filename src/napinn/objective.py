@@ -1,0 +1,137 @@
+"""The one place where the terms meet.
+
+    total = mean over points of Σ_equations residual²          (physics)
+          + mean over readings of [weight ·] loss(misfit)      (data)
+          + λ_rej · mean over readings of (1 - weight)         (rejection cost, when gated)
+
+Misfits are standardised once, here, and reach density and gate only so. Neither the scale nor the density sends a gradient into
+the network: the density sees misfits as data, and the gate sees log-densities as data unless `through_score` is set.
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from napinn.density import Density, RunningStd, Scale
+from napinn.gate import FLAG_BELOW, Gate, GateState
+from napinn.losses import Loss
+from napinn.partials import FieldNetwork
+from napinn.problem import Problem
+
+
+class Batch(eqx.Module):
+    """Collocation points, and readings as points with either all fields of a point or one field a row."""
+
+    collocation: Float[Array, "c d"]
+    points: Float[Array, "n d"]
+    values: Float[Array, "n f"]
+    field: Int[Array, " n"] | None
+    """Which field each row of one-column `values` is a reading of; None when `values` holds every field."""
+
+
+class Learned(eqx.Module):
+    """The leaves that the main optimiser moves."""
+
+    field: FieldNetwork
+    unknowns: dict[str, Float[Array, ""]]
+    """Raw values; `Unknown.value` maps them into their bounds."""
+    gate: GateState
+
+
+class Law(eqx.Module):
+    """What is known of the noise: the density's state, the running scale, and the price of a rejection."""
+
+    density: PyTree
+    scale: Float[Array, ""]
+    rejection: Float[Array, ""]
+
+
+@dataclass(frozen=True)
+class Gating:
+    """How misfits become weights."""
+
+    density: Density
+    gate: Gate = Gate()
+    scale: Scale = RunningStd()
+    through_score: bool = False
+
+
+class Losses(eqx.Module):
+    """For the log, never for the next step."""
+
+    total: Float[Array, ""]
+    equation: Float[Array, ""]
+    data: Float[Array, ""]
+    rejected: Float[Array, ""]
+    surprise: Float[Array, ""]
+    """Mean negative log-density of the standardised misfits."""
+
+
+def unknown_values(problem: Problem, raw: dict[str, Array]) -> dict[str, Array]:
+    return {name: unknown.value(raw[name]) for name, unknown in problem.unknowns.items()}
+
+
+def misfits(field: FieldNetwork, batch: Batch) -> Float[Array, " m"]:
+    """Reading minus field in units of the frame's gain, one number per reading."""
+    predicted = field(batch.points)
+    unit = jax.lax.stop_gradient(field.frame.gain)
+    if batch.field is None:
+        return ((batch.values - predicted) / unit[None]).reshape(-1)
+    predicted = jnp.take_along_axis(predicted, batch.field[:, None], axis=1)
+    return (batch.values - predicted).reshape(-1) / unit[batch.field]
+
+
+def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
+    values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
+    residuals = problem.residuals(points, values, unknown_values(problem, learned.unknowns))
+    return jnp.mean(jnp.sum(residuals * residuals, axis=1))
+
+
+def plain_loss(problem: Problem, loss: Loss, learned: Learned, batch: Batch) -> tuple[Array, Losses]:
+    """Physics and data, every reading counted alike."""
+    equation = equation_loss(problem, learned, batch.collocation)
+    data = jnp.mean(loss(misfits(learned.field, batch)))
+    nothing = jnp.zeros_like(data)
+    return equation + data, Losses(equation + data, equation, data, nothing, nothing)
+
+
+def gated_loss(
+    problem: Problem,
+    loss: Loss,
+    gating: Gating,
+    learned: Learned,
+    law: Law,
+    batch: Batch,
+    key: PRNGKeyArray,
+) -> tuple[Array, tuple[Law, Losses]]:
+    """Physics and gated data; the density learns from the same pass that scores the readings."""
+    equation = equation_loss(problem, learned, batch.collocation)
+    misfit = misfits(learned.field, batch)
+    scale = jax.lax.stop_gradient(gating.scale.update(law.scale, misfit))
+    standard = misfit / scale
+    density, log_prob = gating.density.update(law.density, jax.lax.stop_gradient(standard), key)
+    if gating.through_score:
+        log_prob = gating.density.log_prob(jax.lax.stop_gradient(law.density), standard)
+    weights = gating.gate.weights(learned.gate, log_prob)
+    data = jnp.mean(weights * loss(misfit))
+    total = equation + data + law.rejection * jnp.mean(gating.gate.cost(weights))
+    losses = Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
+    return total, (Law(density, scale, law.rejection), losses)
+
+
+def learn_law(
+    gating: Gating, law: Law, misfit: Float[Array, " n"], key: PRNGKeyArray
+) -> tuple[Law, Float[Array, ""]]:
+    """One step of the density alone, on misfits of a field that stands still."""
+    scale = gating.scale.update(law.scale, misfit)
+    density, log_prob = gating.density.update(law.density, misfit / scale, key)
+    return Law(density, scale, law.rejection), -jnp.mean(log_prob)
+
+
+def reliabilities(gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
+    """The gate's weight of every reading, all of them standardised as one batch."""
+    log_prob = gating.density.log_prob(law.density, misfit / law.scale)
+    return gating.gate.weights(learned.gate, log_prob)

@@ -1,0 +1,176 @@
+"""FitResult: what a fit gives back, and how it is kept in a folder.
+
+A run folder holds `result.json` (settings, unknowns, status, versions), `model.npz` (arrays of network, gate and density, by
+name), `readings.csv` (every input row with its verdict), `history.csv` and `field.nc`. Nothing in it is pickled.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from napinn.errors import InputError, nearest
+from napinn.gate import FLAG_BELOW
+from napinn.objective import Law, Learned
+from napinn.partials import FieldNetwork
+from napinn.problem import Problem
+from napinn.readings import Readings
+from napinn.training import Method
+
+EVALUATION_CHUNK = 65_536
+
+
+class FitStatus(enum.Enum):
+    """How a fit ended; the value is the sentence that the user reads."""
+
+    FINISHED = "The fit ran its whole budget."
+    INTERRUPTED = (
+        "The fit was interrupted; field and coefficients are those of the last finished step and may be far from final. "
+        "Run it again to let it finish."
+    )
+    DIVERGED = (
+        "The fit met a number that is not finite and stopped; what is kept is the state before that. "
+        "Check the equation and the units, or use a smaller learning rate."
+    )
+    REJECTS_MOST = (
+        "The gate rejects more than half of the readings, so the answer rests on a minority of them. "
+        "Check the equation and the box, or raise the rejection cost."
+    )
+    AT_BOUND = "An unknown ended at its bound; widen the bound or check the equation."
+
+    @property
+    def trusted(self) -> bool:
+        return self is FitStatus.FINISHED
+
+
+@dataclass(frozen=True, eq=False)
+class FittedField:
+    """The field everywhere in the box: call it with an (n, d) array, or with coordinates by name."""
+
+    network: FieldNetwork
+    coordinates: tuple[str, ...]
+    fields: tuple[str, ...]
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """(n, d) coordinates in the problem's order to (n, f) values in the order of its fields."""
+        points = np.asarray(points, float)
+        if points.ndim != 2 or points.shape[1] != len(self.coordinates):
+            raise InputError(f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}.")
+        dtype = self.network.frame.gain.dtype
+        with jax.enable_x64(dtype == jnp.float64):
+            pieces = [
+                np.asarray(_evaluate(self.network, jnp.asarray(points[start : start + EVALUATION_CHUNK], dtype)), float)
+                for start in range(0, len(points), EVALUATION_CHUNK)
+            ]
+        return np.concatenate(pieces) if pieces else np.zeros((0, len(self.fields)))
+
+    def at(self, **coordinates: np.ndarray | float) -> dict[str, np.ndarray]:
+        """Values by field name at coordinates by name; the coordinates broadcast against each other."""
+        for name in coordinates:
+            if name not in self.coordinates:
+                raise InputError(f"'{name}' is not a coordinate; {nearest(name, self.coordinates)}")
+        missing = [name for name in self.coordinates if name not in coordinates]
+        if missing:
+            raise InputError(f"coordinate '{missing[0]}' is missing; give all of {', '.join(self.coordinates)}.")
+        grids = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in self.coordinates))
+        values = self(np.stack([grid.reshape(-1) for grid in grids], axis=1))
+        return {name: values[:, index].reshape(grids[0].shape) for index, name in enumerate(self.fields)}
+
+
+@jax.jit
+def _evaluate(network: FieldNetwork, points: jax.Array) -> jax.Array:
+    return network(points)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNoise:
+    """The learned law of the misfits of one field, in the field's own units."""
+
+    method: Method
+    law: Law
+    unit: float
+    """Field units per unit of the misfits that were trained on."""
+
+    @property
+    def scale(self) -> float:
+        return float(self.law.scale) * self.unit
+
+    def log_prob(self, misfits: np.ndarray) -> np.ndarray:
+        assert self.method.gating is not None
+        dtype = self.law.scale.dtype
+        with jax.enable_x64(dtype == jnp.float64):
+            standard = jnp.asarray(np.asarray(misfits, float).reshape(-1) / self.scale, dtype)
+            found = self.method.gating.density.log_prob(self.law.density, standard)
+            return np.asarray(found, float).reshape(np.shape(misfits)) - np.log(self.scale)
+
+    def pdf(self, misfits: np.ndarray) -> np.ndarray:
+        return np.exp(self.log_prob(misfits))
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    problem: Problem
+    method: Method
+    readings: Readings
+    seed: int
+    learned: Learned
+    law: Law | None
+    unknowns: Mapping[str, float]
+    predicted: np.ndarray
+    """The field at every reading, in the order of the readings."""
+    reliability: np.ndarray
+    """0 to 1 for every reading; all 1 for a method that does not weigh."""
+    history: pd.DataFrame
+    status: FitStatus
+    seconds: float
+
+    @property
+    def field(self) -> FittedField:
+        return FittedField(self.learned.field, tuple(self.problem.coordinates), self.problem.fields)
+
+    @property
+    def misfits(self) -> np.ndarray:
+        return self.readings.values - self.predicted
+
+    @property
+    def flagged(self) -> np.ndarray:
+        return self.reliability < FLAG_BELOW
+
+    @property
+    def noise(self) -> dict[str, FittedNoise]:
+        """The noise law by field; empty for a method that learns none."""
+        if self.law is None:
+            return {}
+        gains = np.asarray(self.learned.field.frame.gain, float)
+        return {name: FittedNoise(self.method, self.law, float(gains[i])) for i, name in enumerate(self.problem.fields)}
+
+    def readings_table(self) -> pd.DataFrame:
+        """The input table with predicted value, misfit, reliability and verdict of every row, in its original order."""
+        verdict = np.where(self.flagged, "unreliable", "good").astype(object)
+        return self.readings.annotated(
+            {"predicted": self.predicted, "misfit": self.misfits, "reliability": self.reliability, "verdict": verdict}
+        )
+
+    def grid(self, nodes: int | Mapping[str, int] = 41) -> xr.Dataset:
+        """The field on a regular grid over the box."""
+        axes = {}
+        for name, (low, high) in self.problem.coordinates.items():
+            count = nodes if isinstance(nodes, int) else nodes[name]
+            axes[name] = np.linspace(low, high, count)
+        mesh = np.meshgrid(*axes.values(), indexing="ij")
+        values = self.field.at(**dict(zip(axes, mesh, strict=True)))
+        units = self.problem.units
+        dataset = xr.Dataset(
+            {name: (tuple(axes), array.astype(np.float32)) for name, array in values.items()},
+            coords=axes,
+            attrs={"title": f"napinn fit of {self.problem.name}", **{f"unknown_{k}": v for k, v in self.unknowns.items()}},
+        )
+        for name in (*axes, *values):
+            if name in units:
+                dataset[name].attrs["units"] = units[name]
+        return dataset

@@ -1,0 +1,45 @@
+"""Settings to and from plain JSON values, without naming a class that was not listed.
+
+Settings are frozen dataclasses of numbers, texts, tuples and other settings. Each is written with the name of its class; reading takes
+the table of classes that may appear, so a file can build nothing else.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from napinn.errors import InputError
+
+
+def encode(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__, **fields}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be written to a settings file")
+
+
+def decode(value: Any, classes: Mapping[str, type]) -> Any:
+    if isinstance(value, list):
+        return tuple(decode(item, classes) for item in value)
+    if isinstance(value, dict) and value.get("type") in classes:
+        cls = classes[value["type"]]
+        known = {field.name: field for field in dataclasses.fields(cls)}
+        fields = {name: decode(item, classes) for name, item in value.items() if name != "type"}
+        unknown = set(fields) - set(known)
+        if unknown:
+            raise InputError(f"settings of '{value['type']}' hold an unknown entry '{sorted(unknown)[0]}'.")
+        return cls(**fields)
+    if isinstance(value, dict):
+        if "type" in value:
+            raise InputError(f"settings name an unknown type '{value['type']}'.")
+        return {key: decode(item, classes) for key, item in value.items()}
+    return value

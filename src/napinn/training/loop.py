@@ -1,0 +1,225 @@
+"""The one training loop: chunks of many steps compiled together, for every method and phase.
+
+The host sees one row of history a chunk. A chunk that ends in a number that is not finite is thrown away: the state before it
+stays, and the caller is told.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from napinn.density import batch_std
+from napinn.objective import (
+    Batch,
+    Gating,
+    Law,
+    Learned,
+    Losses,
+    gated_loss,
+    learn_law,
+    misfits,
+    plain_loss,
+    unknown_values,
+)
+from napinn.problem import Problem
+from napinn.scaling import robust_std
+from napinn.training.data import Data, draw
+from napinn.training.phases import FixedCost, Kind, Method, Phase, RelativeCost
+
+
+class State(eqx.Module):
+    """Everything that the next step needs."""
+
+    learned: Learned
+    optimiser: optax.OptState
+    law: Law | None
+    key: PRNGKeyArray
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where training stands, for a progress display and for the history."""
+
+    phase: str
+    step: int
+    steps: int
+    done: int
+    total: int
+    losses: dict[str, float]
+    unknowns: dict[str, float]
+    gate: dict[str, float]
+    seconds: float
+
+    def row(self) -> dict[str, float | str]:
+        return {"phase": self.phase, "step": self.done, **self.losses, **self.unknowns, **self.gate, "seconds": self.seconds}
+
+
+class DivergedError(Exception):
+    """A chunk ended in a number that is not finite; the state from before it is what remains."""
+
+
+Step = Callable[[State, Data, Float[Array, " m"]], tuple[State, Losses]]
+
+
+def optimiser_of(method: Method) -> optax.GradientTransformation:
+    return optax.adam(method.optimiser.rate)
+
+
+def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
+    return State(learned, optimiser_of(method).init(eqx.filter(learned, eqx.is_array)), None, key)
+
+
+@eqx.filter_jit
+def all_misfits(learned: Learned, data: Data, chunk: int = 65_536) -> Float[Array, " m"]:
+    """Misfits of all readings, evaluated in pieces so that memory stays bounded."""
+    rows = data.points.shape[0]
+    pieces = []
+    for start in range(0, rows, chunk):
+        piece = slice(start, min(start + chunk, rows))
+        field = None if data.field is None else data.field[piece]
+        batch = Batch(data.points[:0], data.points[piece], data.values[piece], field)
+        pieces.append(misfits(learned.field, batch))
+    return jnp.concatenate(pieces)
+
+
+def run_phase(
+    problem: Problem, method: Method, phase: Phase, state: State, data: Data, done: int, total: int
+) -> Iterator[tuple[State, Snapshot]]:
+    """Train one phase, giving the state and a snapshot after every chunk."""
+    state = _enter(method, phase, state, data)
+    cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
+    run_chunk = _compiled(problem, method, phase)
+    step = 0
+    while step < phase.steps:
+        count = min(method.log_every, phase.steps - step)
+        began = time.perf_counter()
+        after, losses = run_chunk(state, data, cached, count)
+        numbers = {name: float(value) for name, value in vars(losses).items()}
+        if not all(np.isfinite(value) for value in numbers.values()):
+            raise DivergedError(f"in phase '{phase.name}', after step {step} of {phase.steps}")
+        state = after
+        step += count
+        unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()}
+        gate: dict[str, float] = {}
+        if state.law is not None and phase.kind is not Kind.PLAIN:
+            gate = {
+                "steepness": float(state.learned.gate.steepness),
+                "cutoff": float(state.learned.gate.cutoff),
+                "scale": float(state.law.scale),
+            }
+        elapsed = time.perf_counter() - began
+        yield state, Snapshot(phase.name, step, phase.steps, done + step, total, numbers, unknowns, gate, elapsed)
+
+
+def _enter(method: Method, phase: Phase, state: State, data: Data) -> State:
+    """What has to be measured on all readings before a phase can begin."""
+    if phase.kind is Kind.PLAIN or method.gating is None:
+        return state
+    key, for_law = jax.random.split(state.key)
+    misfit = all_misfits(state.learned, data)
+    law = state.law
+    if law is None:
+        scale = batch_std(misfit)
+        law = Law(method.gating.density.init(for_law, misfit / scale), scale, jnp.zeros_like(scale))
+    match method.rejection:
+        case FixedCost(cost):
+            price = cost
+        case RelativeCost(deviations):
+            price = (deviations * robust_std(np.asarray(misfit))) ** 2
+        case other:
+            raise TypeError(f"no rule for the rejection cost {other!r}")
+    law = Law(law.density, law.scale, jnp.asarray(price, misfit.dtype))
+    return State(state.learned, state.optimiser, law, key)
+
+
+def _compiled(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses]]:
+    step = _step_of(problem, method, phase)
+
+    @eqx.filter_jit
+    def run_chunk(state: State, data: Data, cached: Array, count: int | Array) -> tuple[State, Losses]:
+        dynamic, static = eqx.partition(state, eqx.is_array)
+
+        def body(_: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:
+            moving, sums = carry
+            after, losses = step(eqx.combine(moving, static), data, cached)
+            return eqx.filter(after, eqx.is_array), jax.tree.map(jnp.add, sums, losses)
+
+        nothing = Losses(*[jnp.zeros((), data.points.dtype)] * 5)
+        moved, sums = jax.lax.fori_loop(0, count, body, (dynamic, nothing))
+        return eqx.combine(moved, static), jax.tree.map(lambda total: total / count, sums)
+
+    # The count is an array so that a short last chunk does not compile anew.
+    return lambda state, data, cached, count: run_chunk(state, data, cached, jnp.asarray(count, jnp.int32))
+
+
+def _step_of(problem: Problem, method: Method, phase: Phase) -> Step:
+    match phase.kind:
+        case Kind.PLAIN:
+            return _plain_step(problem, method, phase)
+        case Kind.LAW:
+            return _law_step(method)
+        case Kind.GATED:
+            return _gated_step(problem, method, phase)
+
+
+def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
+    def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
+        key, for_batch = jax.random.split(state.key)
+        batch = draw(data, method, for_batch)
+        slopes, losses = jax.grad(lambda learned: plain_loss(problem, phase.loss, learned, batch), has_aux=True)(
+            state.learned
+        )
+        learned, optimiser = _descend(method, state, slopes)
+        return State(learned, optimiser, state.law, key), losses
+
+    return step
+
+
+def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
+    gating = _gating_of(method)
+
+    def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
+        key, for_batch, for_law = jax.random.split(state.key, 3)
+        batch = draw(data, method, for_batch)
+        law = state.law
+        assert law is not None
+        slopes, (law, losses) = jax.grad(
+            lambda learned: gated_loss(problem, phase.loss, gating, learned, law, batch, for_law), has_aux=True
+        )(state.learned)
+        learned, optimiser = _descend(method, state, slopes)
+        return State(learned, optimiser, law, key), losses
+
+    return step
+
+
+def _law_step(method: Method) -> Step:
+    gating = _gating_of(method)
+
+    def step(state: State, data: Data, cached: Array) -> tuple[State, Losses]:
+        key, for_batch, for_law = jax.random.split(state.key, 3)
+        count = method.reading_batch * data.values.shape[1]
+        misfit = cached[jax.random.randint(for_batch, (count,), 0, cached.shape[0])]
+        assert state.law is not None
+        law, surprise = learn_law(gating, state.law, misfit, for_law)
+        nothing = jnp.zeros_like(surprise)
+        return State(state.learned, state.optimiser, law, key), Losses(surprise, nothing, nothing, nothing, surprise)
+
+    return step
+
+
+def _gating_of(method: Method) -> Gating:
+    if method.gating is None:
+        raise TypeError(f"method '{method.name}' has a phase that needs a density but no gating")
+    return method.gating
+
+
+def _descend(method: Method, state: State, slopes: Learned) -> tuple[Learned, optax.OptState]:
+    steps, optimiser = optimiser_of(method).update(slopes, state.optimiser)
+    return eqx.apply_updates(state.learned, steps), optimiser

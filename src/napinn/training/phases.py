@@ -1,0 +1,82 @@
+"""Phases and methods as data: what moves, on which data term, for how long.
+
+A method is a recipe, a list of phases with the parts that they share. It holds no code, so it goes into `result.json` whole and comes
+back from it.
+"""
+
+import abc
+import enum
+from dataclasses import dataclass
+
+from napinn.collocation import Collocation, Uniform
+from napinn.losses import Loss, Squared
+from napinn.networks import MLP, Backbone
+from napinn.objective import Gating
+
+
+class Kind(enum.Enum):
+    """The three kinds of training step there are."""
+
+    PLAIN = "plain"
+    """Network and unknowns move; every reading counts alike."""
+    LAW = "law"
+    """Only the density moves, on the misfits of a field that stands still."""
+    GATED = "gated"
+    """Network, unknowns, gate and density move together."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    kind: Kind
+    steps: int
+    loss: Loss = Squared()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", Kind(self.kind))
+
+
+class Rejection(abc.ABC):
+    """The price of rejecting one reading, in the units of the data loss (λ_rej)."""
+
+
+@dataclass(frozen=True)
+class FixedCost(Rejection):
+    """A number in the readings' own units squared, as the paper states it."""
+
+    cost: float
+
+
+@dataclass(frozen=True)
+class RelativeCost(Rejection):
+    """(k robust standard deviations of the misfits)², measured when gating begins, so that no unit matters."""
+
+    deviations: float = 2.0
+
+
+@dataclass(frozen=True)
+class Adam:
+    rate: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    phases: tuple[Phase, ...]
+    gating: Gating | None = None
+    rejection: Rejection = RelativeCost()
+    backbone: Backbone = MLP()
+    optimiser: Adam = Adam()
+    collocation: Collocation = Uniform()
+    collocation_batch: int = 1024
+    reading_batch: int = 1024
+    scaled: bool = True
+    """Whether the network sees coordinates in [-1, 1] and gives fields in robust standard deviations."""
+    double: bool = False
+    """float64 in place of float32."""
+    log_every: int = 100
+
+    @property
+    def steps(self) -> int:
+        """Training steps of the field; those of the density alone are not counted."""
+        return sum(phase.steps for phase in self.phases if phase.kind is not Kind.LAW)
