@@ -1,0 +1,58 @@
+"""napinn: fields, coefficients, the noise law and a reliability for every reading, from imperfect sensors and an equation.
+
+    import napinn
+    problem = napinn.Problem(coordinates={"x": (0, 1), "t": (0, 1)}, fields=("u",),
+                             equations=("u_t = D*u_xx",), unknowns={"D": napinn.Unknown(1.0, low=0.0)})
+    result = napinn.fit(problem, napinn.read_table(table, ("x", "t"), ("u",)))
+    result.unknowns, result.field.at(x=0.5, t=0.5), result.reliability
+
+Names are loaded when first used, so that `napinn --help` does not wait for JAX.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from napinn.errors import InputError as InputError
+    from napinn.fit import fit as fit
+    from napinn.methods import na_pinn as na_pinn
+    from napinn.methods import pinn as pinn
+    from napinn.problem import Problem as Problem
+    from napinn.problem import Unknown as Unknown
+    from napinn.readings import Columns as Columns
+    from napinn.readings import Readings as Readings
+    from napinn.readings import read_table as read_table
+    from napinn.result import FitResult as FitResult
+    from napinn.result import FitStatus as FitStatus
+    from napinn.run_folder import load as load
+    from napinn.run_folder import save as save
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Columns": "readings",
+    "FitResult": "result",
+    "FitStatus": "result",
+    "InputError": "errors",
+    "Problem": "problem",
+    "Readings": "readings",
+    "Unknown": "problem",
+    "fit": "fit",
+    "load": "run_folder",
+    "na_pinn": "methods",
+    "pinn": "methods",
+    "read_table": "readings",
+    "save": "run_folder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'napinn' has no attribute '{name}'")
+    found = getattr(importlib.import_module(f"napinn.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

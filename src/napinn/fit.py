@@ -67,14 +67,20 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
         status = FitStatus.INTERRUPTED
     except DivergedError:
         status = FitStatus.DIVERGED
-    return _finish(problem, readings, method, seed, state, (data, place), rows, status, time.perf_counter() - began)
+    return _finish(
+        problem, readings, method, seed, state, (data, place), rows, status, time.perf_counter() - began
+    )
 
 
-def initial(problem: Problem, readings: Readings, method: Method, key: jax.Array, dtype: jnp.dtype) -> Learned:
+def initial(
+    problem: Problem, readings: Readings, method: Method, key: jax.Array, dtype: jnp.dtype
+) -> Learned:
     """Network, unknowns and gate before the first step."""
     inputs, outputs = len(problem.coordinates), len(problem.fields)
     frame = frame_of(problem, readings, method, dtype)
-    low, high = ((jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs))
+    low, high = (
+        (jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs)
+    )
     network = method.backbone.init(key, inputs, outputs, low, high)
     raw = {name: jnp.asarray(unknown.raw_start(), dtype) for name, unknown in problem.unknowns.items()}
     gate = method.gating.gate if method.gating else Gate()
@@ -113,6 +119,9 @@ def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray
         width = abs(unknown.start) + 1e-30
         if unknown.low is not None and unknown.high is not None:
             width = unknown.high - unknown.low
-        if any(bound is not None and abs(unknowns[name] - bound) < 1e-4 * width for bound in (unknown.low, unknown.high)):
+        if any(
+            bound is not None and abs(unknowns[name] - bound) < 1e-4 * width
+            for bound in (unknown.low, unknown.high)
+        ):
             return FitStatus.AT_BOUND
     return FitStatus.FINISHED

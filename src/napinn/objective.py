@@ -131,7 +131,9 @@ def learn_law(
     return Law(density, scale, law.rejection), -jnp.mean(log_prob)
 
 
-def reliabilities(gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
+def reliabilities(
+    gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]
+) -> Float[Array, " n"]:
     """The gate's weight of every reading, all of them standardised as one batch."""
     log_prob = gating.density.log_prob(law.density, misfit / law.scale)
     return gating.gate.weights(learned.gate, log_prob)

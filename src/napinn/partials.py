@@ -80,7 +80,9 @@ def nested_derivatives(
     Chains that begin alike repeat the same operations, which the compiler merges.
     """
     wanted = list(wanted)
-    single = {axes: _along(function, axes)(points) for axes in sorted({axes for terms in wanted for axes in terms})}
+    single = {
+        axes: _along(function, axes)(points) for axes in sorted({axes for terms in wanted for axes in terms})
+    }
     return {terms: sum((single[axes] for axes in terms[1:]), start=single[terms[0]]) for terms in wanted}
 
 

@@ -50,7 +50,9 @@ class Unknown:
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if not low < self.start < high:
-            raise InputError(f"an unknown starts at {self.start:g}, which is not strictly between {low:g} and {high:g}.")
+            raise InputError(
+                f"an unknown starts at {self.start:g}, which is not strictly between {low:g} and {high:g}."
+            )
 
     def raw_start(self) -> float:
         if self.low is not None and self.high is not None:
@@ -98,7 +100,9 @@ class Problem:
         _check_names(self)
         for name, (low, high) in self.coordinates.items():
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise InputError(f"coordinate '{name}' runs from {low} to {high}; it needs finite numbers, low before high.")
+                raise InputError(
+                    f"coordinate '{name}' runs from {low} to {high}; it needs finite numbers, low before high."
+                )
         _check_used(self)
 
     @cached_property
@@ -173,7 +177,9 @@ def _check_names(problem: Problem) -> None:
     for kind, names in groups.items():
         for name in names:
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise InputError(f"{kind} '{name}' is not a usable name; use letters, digits and underscores, a letter first.")
+                raise InputError(
+                    f"{kind} '{name}' is not a usable name; use letters, digits and underscores, a letter first."
+                )
             if name in RESERVED:
                 raise InputError(f"{kind} '{name}' has the name of a function or of π; choose another.")
             if name in seen:
@@ -191,8 +197,12 @@ def _check_used(problem: Problem) -> None:
     used_fields = {derivative.field for equation in problem.written for derivative in equation.needs}
     for name in problem.fields:
         if name not in used_fields:
-            raise InputError(f"field '{name}' is in no equation; remove it or add the equation that it obeys.")
+            raise InputError(
+                f"field '{name}' is in no equation; remove it or add the equation that it obeys."
+            )
     used_unknowns = {name for equation in problem.written for name in equation.unknowns}
     for name in problem.unknowns:
         if name not in used_unknowns:
-            raise InputError(f"unknown '{name}' is in no equation, so no reading can determine it; remove it or use it.")
+            raise InputError(
+                f"unknown '{name}' is in no equation, so no reading can determine it; remove it or use it."
+            )

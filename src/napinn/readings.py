@@ -85,10 +85,14 @@ def read_table(
     table = table.reset_index(drop=True)
     wide = columns.of(fields[0]) in table.columns and columns.value not in table.columns
     kept = table.drop(columns=_added_earlier(table, fields))
-    points = np.stack([_numbers(table, columns.of(name), source, "coordinate") for name in coordinates], axis=1)
+    points = np.stack(
+        [_numbers(table, columns.of(name), source, "coordinate") for name in coordinates], axis=1
+    )
     sensors = _sensors(table, columns, coordinates, points)
     if wide:
-        values = np.stack([_numbers(table, columns.of(name), source, "field") for name in fields], axis=1).reshape(-1)
+        values = np.stack(
+            [_numbers(table, columns.of(name), source, "field") for name in fields], axis=1
+        ).reshape(-1)
         rows = np.repeat(np.arange(len(table)), len(fields))
         field_index = np.tile(np.arange(len(fields)), len(table))
     else:
@@ -96,7 +100,17 @@ def read_table(
         rows = np.arange(len(table))
         field_index = _field_index(table, columns, fields, source)
     readings = Readings(
-        tuple(coordinates), tuple(fields), points[rows], field_index, values, sensors[rows], kept, rows, wide, columns, source
+        tuple(coordinates),
+        tuple(fields),
+        points[rows],
+        field_index,
+        values,
+        sensors[rows],
+        kept,
+        rows,
+        wide,
+        columns,
+        source,
     )
     _refuse_duplicates(readings)
     return readings
@@ -176,7 +190,9 @@ def _field_index(table: pd.DataFrame, columns: Columns, fields: Sequence[str], s
     return index.to_numpy(dtype=int)
 
 
-def _sensors(table: pd.DataFrame, columns: Columns, coordinates: Sequence[str], points: np.ndarray) -> np.ndarray:
+def _sensors(
+    table: pd.DataFrame, columns: Columns, coordinates: Sequence[str], points: np.ndarray
+) -> np.ndarray:
     if columns.sensor in table.columns:
         return table[columns.sensor].astype(str).to_numpy(dtype=object)
     fixed = [axis for axis, name in enumerate(coordinates) if name.lower() not in TIME_NAMES]

@@ -60,11 +60,16 @@ class FittedField:
         """(n, d) coordinates in the problem's order to (n, f) values in the order of its fields."""
         points = np.asarray(points, float)
         if points.ndim != 2 or points.shape[1] != len(self.coordinates):
-            raise InputError(f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}.")
+            raise InputError(
+                f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}."
+            )
         dtype = self.network.frame.gain.dtype
         with jax.enable_x64(dtype == jnp.float64):
             pieces = [
-                np.asarray(_evaluate(self.network, jnp.asarray(points[start : start + EVALUATION_CHUNK], dtype)), float)
+                np.asarray(
+                    _evaluate(self.network, jnp.asarray(points[start : start + EVALUATION_CHUNK], dtype)),
+                    float,
+                )
                 for start in range(0, len(points), EVALUATION_CHUNK)
             ]
         return np.concatenate(pieces) if pieces else np.zeros((0, len(self.fields)))
@@ -76,7 +81,9 @@ class FittedField:
                 raise InputError(f"'{name}' is not a coordinate; {nearest(name, self.coordinates)}")
         missing = [name for name in self.coordinates if name not in coordinates]
         if missing:
-            raise InputError(f"coordinate '{missing[0]}' is missing; give all of {', '.join(self.coordinates)}.")
+            raise InputError(
+                f"coordinate '{missing[0]}' is missing; give all of {', '.join(self.coordinates)}."
+            )
         grids = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in self.coordinates))
         values = self(np.stack([grid.reshape(-1) for grid in grids], axis=1))
         return {name: values[:, index].reshape(grids[0].shape) for index, name in enumerate(self.fields)}
@@ -147,13 +154,21 @@ class FitResult:
         if self.law is None:
             return {}
         gains = np.asarray(self.learned.field.frame.gain, float)
-        return {name: FittedNoise(self.method, self.law, float(gains[i])) for i, name in enumerate(self.problem.fields)}
+        return {
+            name: FittedNoise(self.method, self.law, float(gains[i]))
+            for i, name in enumerate(self.problem.fields)
+        }
 
     def readings_table(self) -> pd.DataFrame:
         """The input table with predicted value, misfit, reliability and verdict of every row, in its original order."""
         verdict = np.where(self.flagged, "unreliable", "good").astype(object)
         return self.readings.annotated(
-            {"predicted": self.predicted, "misfit": self.misfits, "reliability": self.reliability, "verdict": verdict}
+            {
+                "predicted": self.predicted,
+                "misfit": self.misfits,
+                "reliability": self.reliability,
+                "verdict": verdict,
+            }
         )
 
     def grid(self, nodes: int | Mapping[str, int] = 41) -> xr.Dataset:
@@ -168,7 +183,10 @@ class FitResult:
         dataset = xr.Dataset(
             {name: (tuple(axes), array.astype(np.float32)) for name, array in values.items()},
             coords=axes,
-            attrs={"title": f"napinn fit of {self.problem.name}", **{f"unknown_{k}": v for k, v in self.unknowns.items()}},
+            attrs={
+                "title": f"napinn fit of {self.problem.name}",
+                **{f"unknown_{k}": v for k, v in self.unknowns.items()},
+            },
         )
         for name in (*axes, *values):
             if name in units:

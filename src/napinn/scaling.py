@@ -26,7 +26,10 @@ class Frame(eqx.Module):
 
 def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype) -> Frame:
     return Frame(
-        jnp.zeros((inputs,), dtype), jnp.ones((inputs,), dtype), jnp.zeros((outputs,), dtype), jnp.ones((outputs,), dtype)
+        jnp.zeros((inputs,), dtype),
+        jnp.ones((inputs,), dtype),
+        jnp.zeros((outputs,), dtype),
+        jnp.ones((outputs,), dtype),
     )
 
 

@@ -1,6 +1,6 @@
 """Allen–Cahn in the plane, with a closed-form truth and the forcing that makes it one.
 
-    u_t - ε² (u_xx + u_yy) + u³ - u = f,      u* = sin(πx) sin(πy) cos(ωt) on [0, 1]³,  ε = 0.3 to be found from 1.0
+u_t - ε² (u_xx + u_yy) + u³ - u = f,      u* = sin(πx) sin(πy) cos(ωt) on [0, 1]³,  ε = 0.3 to be found from 1.0
 """
 
 import numpy as np

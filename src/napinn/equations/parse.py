@@ -67,8 +67,17 @@ class Names:
         return Derivative(field, (tuple(sorted(axes, key=self.coordinates.index)),))
 
     def suggest(self, name: str) -> str:
-        partials = [f"{f}_{a}{b}" for f in self.fields for a in ("", *self.coordinates) for b in self.coordinates]
-        known = [*self.coordinates, *self.fields, *self.unknowns, *self.constants, *partials, *RESERVED - {"d"}]
+        partials = [
+            f"{f}_{a}{b}" for f in self.fields for a in ("", *self.coordinates) for b in self.coordinates
+        ]
+        known = [
+            *self.coordinates,
+            *self.fields,
+            *self.unknowns,
+            *self.constants,
+            *partials,
+            *RESERVED - {"d"},
+        ]
         return nearest(name, known)
 
     def _split(self, run: str) -> tuple[str, ...] | None:
@@ -88,12 +97,16 @@ def parse_equation(text: str, names: Names) -> tuple[Expression, Expression]:
         raise InputError(f"an equation has {len(text)} characters; the longest allowed is {LONGEST_TEXT}.")
     sides = text.split("=")
     if len(sides) == 1:
-        raise InputError(f"equation '{_short(text)}' has no '='; write it as 'left = right', for example 'u_t = D*u_xx'.")
+        raise InputError(
+            f"equation '{_short(text)}' has no '='; write it as 'left = right', for example 'u_t = D*u_xx'."
+        )
     if len(sides) > 2:
         raise InputError(f"equation '{_short(text)}' has more than one '='; write each equation on its own.")
     left, right = (parse_expression(side, names, text) for side in sides)
     if not derivatives(left) | derivatives(right):
-        raise InputError(f"equation '{_short(text)}' contains no field; fields here: {', '.join(names.fields)}.")
+        raise InputError(
+            f"equation '{_short(text)}' contains no field; fields here: {', '.join(names.fields)}."
+        )
     return left, right
 
 
@@ -108,7 +121,9 @@ def parse_expression(text: str, names: Names, whole: str | None = None) -> Expre
         near = f" near '{_short(error.text.strip())}'" if error.text and error.text.strip() else ""
         raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
     except (ValueError, RecursionError, MemoryError):
-        raise InputError(f"{where} cannot be read: it holds characters or a nesting that no equation needs.") from None
+        raise InputError(
+            f"{where} cannot be read: it holds characters or a nesting that no equation needs."
+        ) from None
     return _Reader(names, where).read(tree.body, 0)
 
 
@@ -169,7 +184,9 @@ class _Reader:
         terms.append((1, self.read(node, depth + 1)))
         terms.reverse()
         if all(isinstance(term, Number) for _, term in terms):
-            return self._number(math.fsum(sign * term.value for sign, term in terms if isinstance(term, Number)))
+            return self._number(
+                math.fsum(sign * term.value for sign, term in terms if isinstance(term, Number))
+            )
         return Sum(tuple(terms))
 
     def _product(self, node: ast.expr, depth: int) -> Expression:
@@ -204,7 +221,9 @@ class _Reader:
         if name == "d":
             return self._derivative(arguments)
         if name not in FUNCTIONS:
-            raise InputError(f"{self.where}: '{name}' is not a known function; {nearest(name, [*FUNCTIONS, 'd'])}")
+            raise InputError(
+                f"{self.where}: '{name}' is not a known function; {nearest(name, [*FUNCTIONS, 'd'])}"
+            )
         if len(arguments) != ARITY[name]:
             raise InputError(f"{self.where}: '{name}' takes {ARITY[name]} argument(s), not {len(arguments)}.")
         return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))

@@ -89,7 +89,11 @@ def _sum(terms: tuple[tuple[int, Expression], ...]) -> str:
 
 
 def _product(factors: tuple[tuple[int, Expression], ...]) -> str:
-    above = [_wrap(child, _PRODUCT if position == 0 else _POWER) for position, (power, child) in enumerate(factors) if power > 0]
+    above = [
+        _wrap(child, _PRODUCT if position == 0 else _POWER)
+        for position, (power, child) in enumerate(factors)
+        if power > 0
+    ]
     below = [_wrap(child, _POWER) for power, child in factors if power < 0]
     top = " ".join(above) or "1"
     if not below:
@@ -99,7 +103,9 @@ def _product(factors: tuple[tuple[int, Expression], ...]) -> str:
 
 
 def _fenced(text: str) -> str:
-    simple = all(mark not in text for mark in " /") or (text.startswith("(") and text.endswith(")") and text.count("(") == 1)
+    simple = all(mark not in text for mark in " /") or (
+        text.startswith("(") and text.endswith(")") and text.count("(") == 1
+    )
     return text if simple else f"({text})"
 
 

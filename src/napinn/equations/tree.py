@@ -162,9 +162,7 @@ def collapse(node: Expression) -> Expression:
                     joined.setdefault((sign, child.field), []).extend(child.terms)
                 else:
                     rest.append((sign, collapse(child)))
-            seconds = [
-                (sign, Derivative(field, tuple(sorted(joined[sign, field])))) for sign, field in order
-            ]
+            seconds = [(sign, Derivative(field, tuple(sorted(joined[sign, field])))) for sign, field in order]
             merged = (*rest, *seconds)
             return merged[0][1] if len(merged) == 1 and merged[0][0] > 0 else Sum(merged)
         case Product(factors):

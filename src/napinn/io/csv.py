@@ -14,7 +14,9 @@ def read_csv(path: Path) -> pd.DataFrame:
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the CSV file itself.")
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True, encoding="utf-8-sig")
+        table = pd.read_csv(
+            path, dtype=str, keep_default_na=False, skipinitialspace=True, encoding="utf-8-sig"
+        )
     except pd.errors.EmptyDataError:
         raise InputError(f"{path} is empty; it needs a header and at least one reading.") from None
     except pd.errors.ParserError as error:

@@ -42,3 +42,18 @@ def xavier(key: PRNGKeyArray, inputs: int, outputs: int, dtype: jnp.dtype) -> Li
     limit = math.sqrt(6.0 / (inputs + outputs))
     weight = jax.random.uniform(key, (inputs, outputs), dtype, minval=-limit, maxval=limit)
     return Linear(weight, jnp.zeros((outputs,), dtype))
+
+
+class Fixed(eqx.Module):
+    """An array that belongs to a network but is not trained."""
+
+    array: Array
+
+    def __call__(self) -> Array:
+        return jax.lax.stop_gradient(self.array)
+
+
+def parameter_count(network: Network) -> int:
+    """How many numbers are trained."""
+    leaves = jax.tree.leaves(network, is_leaf=lambda node: isinstance(node, Fixed))
+    return sum(leaf.size for leaf in leaves if eqx.is_inexact_array(leaf))

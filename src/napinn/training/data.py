@@ -42,7 +42,11 @@ def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, 
         return data, np.arange(len(readings))
     order = np.arange(len(readings)).reshape(-1, fields) if complete is None else complete
     data = Data(
-        jnp.asarray(readings.points[order[:, 0]], dtype), jnp.asarray(readings.values[order], dtype), None, low, high
+        jnp.asarray(readings.points[order[:, 0]], dtype),
+        jnp.asarray(readings.values[order], dtype),
+        None,
+        low,
+        high,
     )
     place = np.empty(len(readings), np.int64)
     place[order.reshape(-1)] = np.arange(len(readings))

@@ -56,9 +56,17 @@ class Snapshot:
     unknowns: dict[str, float]
     gate: dict[str, float]
     seconds: float
+    steps_a_second: float
 
     def row(self) -> dict[str, float | str]:
-        return {"phase": self.phase, "step": self.done, **self.losses, **self.unknowns, **self.gate, "seconds": self.seconds}
+        return {
+            "phase": self.phase,
+            "step": self.done,
+            **self.losses,
+            **self.unknowns,
+            **self.gate,
+            "seconds": self.seconds,
+        }
 
 
 class DivergedError(Exception):
@@ -94,7 +102,9 @@ def run_phase(
 ) -> Iterator[tuple[State, Snapshot]]:
     """Train one phase, giving the state and a snapshot after every chunk."""
     state = _enter(method, phase, state, data)
-    cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
+    cached = (
+        all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
+    )
     run_chunk = _compiled(problem, method, phase)
     step = 0
     while step < phase.steps:
@@ -106,7 +116,9 @@ def run_phase(
             raise DivergedError(f"in phase '{phase.name}', after step {step} of {phase.steps}")
         state = after
         step += count
-        unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()}
+        unknowns = {
+            name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()
+        }
         gate: dict[str, float] = {}
         if state.law is not None and phase.kind is not Kind.PLAIN:
             gate = {
@@ -115,7 +127,21 @@ def run_phase(
                 "scale": float(state.law.scale),
             }
         elapsed = time.perf_counter() - began
-        yield state, Snapshot(phase.name, step, phase.steps, done + step, total, numbers, unknowns, gate, elapsed)
+        yield (
+            state,
+            Snapshot(
+                phase.name,
+                step,
+                phase.steps,
+                done + step,
+                total,
+                numbers,
+                unknowns,
+                gate,
+                elapsed,
+                count / elapsed,
+            ),
+        )
 
 
 def _enter(method: Method, phase: Phase, state: State, data: Data) -> State:
@@ -173,9 +199,9 @@ def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
     def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
         key, for_batch = jax.random.split(state.key)
         batch = draw(data, method, for_batch)
-        slopes, losses = jax.grad(lambda learned: plain_loss(problem, phase.loss, learned, batch), has_aux=True)(
-            state.learned
-        )
+        slopes, losses = jax.grad(
+            lambda learned: plain_loss(problem, phase.loss, learned, batch), has_aux=True
+        )(state.learned)
         learned, optimiser = _descend(method, state, slopes)
         return State(learned, optimiser, state.law, key), losses
 
@@ -191,7 +217,8 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
         law = state.law
         assert law is not None
         slopes, (law, losses) = jax.grad(
-            lambda learned: gated_loss(problem, phase.loss, gating, learned, law, batch, for_law), has_aux=True
+            lambda learned: gated_loss(problem, phase.loss, gating, learned, law, batch, for_law),
+            has_aux=True,
         )(state.learned)
         learned, optimiser = _descend(method, state, slopes)
         return State(learned, optimiser, law, key), losses
@@ -209,7 +236,9 @@ def _law_step(method: Method) -> Step:
         assert state.law is not None
         law, surprise = learn_law(gating, state.law, misfit, for_law)
         nothing = jnp.zeros_like(surprise)
-        return State(state.learned, state.optimiser, law, key), Losses(surprise, nothing, nothing, nothing, surprise)
+        return State(state.learned, state.optimiser, law, key), Losses(
+            surprise, nothing, nothing, nothing, surprise
+        )
 
     return step
 

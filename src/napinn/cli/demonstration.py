@@ -1,0 +1,84 @@
+"""`napinn demo`: the whole path on one benchmark, a plain PINN beside naPINN on the same readings."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from napinn.benchmarks.allen_cahn import allen_cahn
+from napinn.benchmarks.base import Benchmark
+from napinn.benchmarks.corruption import corrupt
+from napinn.benchmarks.scores import score
+from napinn.cli.fitting import exit_code
+from napinn.cli.progress import progress_display
+from napinn.fit import fit
+from napinn.methods import na_pinn, pinn
+from napinn.readings import read_table
+from napinn.report.html import write_report
+from napinn.result import FitResult, FitStatus
+from napinn.run_folder import prepare, save
+
+OUTLIERS = 0.1
+
+
+def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_json: bool) -> int:
+    benchmark = allen_cahn()
+    problem = benchmark.problem
+    prepare(out, overwrite)
+    corrupted = corrupt(benchmark, OUTLIERS, seed)
+    readings = read_table(corrupted.table, tuple(problem.coordinates), problem.fields, source="demo")
+    budget = {} if steps is None else {"steps": steps}
+    rows: dict[str, dict[str, Any]] = {}
+    result = None
+    for method in (pinn(**budget), na_pinn(**budget)):
+        with progress_display(method.name, Console(stderr=True)) as progress:
+            result = fit(problem, readings, method, seed=seed, progress=progress)
+        scores = dataclasses.asdict(score(result, benchmark, corrupted))
+        rows[method.name] = {
+            **scores,
+            "unknowns": dict(result.unknowns),
+            "seconds": round(result.seconds, 1),
+            "steps": method.steps,
+        }
+        if result.status is FitStatus.INTERRUPTED:
+            break
+    assert result is not None
+    save(result, out)
+    write_report(result, out / "report.html")
+    if as_json:
+        print(json.dumps(rows))  # noqa: T201
+    else:
+        show(rows, benchmark, result, out, Console())
+    return exit_code(result)
+
+
+def show(
+    rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResult, out: Path, console: Console
+) -> None:
+    problem = benchmark.problem
+    outliers = next(iter(rows.values()))["outliers"]
+    console.print(f"{problem.show()}", style="bold", highlight=False, soft_wrap=True)
+    console.print(
+        f"{len(result.readings)} readings of {len(set(result.readings.sensors))} sensors, {outliers} of them gross outliers",
+        highlight=False,
+    )
+    names = list(benchmark.unknowns)
+    table = Table(
+        "method", "rMSE of the field", *(f"{name} (truth {benchmark.unknowns[name]:g})" for name in names),
+        "outliers found", "false alarms", "seconds",
+    )  # fmt: skip
+    for method, row in rows.items():
+        table.add_row(
+            method,
+            f"{row['rmse']:.4f}",
+            *(f"{row['unknowns'][name]:.4f}" for name in names),
+            f"{row['outliers_flagged']} of {row['outliers']}",
+            f"{row['good_flagged']} of {row['good_readings']}",
+            f"{row['seconds']:.0f}",
+        )
+    console.print(table)
+    console.print(result.status.value, soft_wrap=True)
+    console.print(f"run folder {out}, report {out / 'report.html'}", highlight=False, soft_wrap=True)

@@ -1,0 +1,97 @@
+"""`napinn fit`."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
+from napinn.cli.progress import progress_display
+from napinn.errors import InputError, nearest
+from napinn.fit import fit
+from napinn.io import read_csv
+from napinn.methods import METHODS
+from napinn.problem_file import bind_readings, load_problem_file
+from napinn.report.html import write_report
+from napinn.result import FitResult, FitStatus
+from napinn.run_folder import describe, prepare, save
+from napinn.training import Method
+
+
+def fit_command(
+    readings: Path,
+    problem: Path,
+    method: str,
+    steps: int | None,
+    seed: int,
+    double: bool,
+    out: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> int:
+    recipe = method_named(method, steps, double)
+    bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings))
+    folder = out or Path("runs") / readings.stem
+    prepare(folder, overwrite)
+    with progress_display(recipe.name, Console(stderr=True)) as progress:
+        result = fit(bound, table, recipe, seed=seed, progress=progress)
+    save(result, folder)
+    write_report(result, folder / "report.html")
+    if as_json:
+        print(json.dumps({**describe(result), "folder": str(folder)}, ensure_ascii=False))  # noqa: T201
+    else:
+        show_result(result, folder, Console())
+    return exit_code(result)
+
+
+def method_named(name: str, steps: int | None, double: bool = False) -> Method:
+    if name not in METHODS:
+        raise InputError(f"there is no method '{name}'; {nearest(name, METHODS)}")
+    return METHODS[name](**({} if steps is None else {"steps": steps}), double=double)
+
+
+def exit_code(result: FitResult) -> int:
+    if result.status is FitStatus.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    return 0 if result.status.trusted else EXIT_NOT_TRUSTED
+
+
+def show_result(result: FitResult, folder: Path, console: Console) -> None:
+    console.print(escape(result.problem.show()), style="bold", soft_wrap=True, highlight=False)
+    table = Table("unknown", "found", "start", box=None)
+    for name, value in result.unknowns.items():
+        table.add_row(name, f"{value:.6g}", f"{result.problem.unknowns[name].start:.6g}")
+    console.print(table)
+    flagged, total = int(result.flagged.sum()), len(result.readings)
+    console.print(
+        f"{flagged} of {total} readings flagged as unreliable ({100 * flagged / total:.1f} %)",
+        highlight=False,
+    )
+    worst = worst_sensors(result)
+    if worst:
+        console.print(f"sensors with most of them: {escape(worst)}", highlight=False, soft_wrap=True)
+    console.print(result.status.value, style="green" if result.status.trusted else "yellow", soft_wrap=True)
+    console.print(
+        f"run folder {escape(str(folder))}, report {escape(str(folder / 'report.html'))}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def worst_sensors(result: FitResult, count: int = 5) -> str:
+    """The sensors with the largest share of flagged readings, worst first."""
+    share = sensor_shares(result)
+    return ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in share[share > 0].head(count).items())
+
+
+def sensor_shares(result: FitResult):  # noqa: ANN201
+    import pandas as pd
+
+    return (
+        pd.Series(result.flagged.astype(float))
+        .groupby(result.readings.sensors)
+        .mean()
+        .sort_values(ascending=False)
+    )

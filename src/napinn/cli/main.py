@@ -1,0 +1,113 @@
+"""`napinn`: the commands. Anything heavy is imported by the command that needs it, so that `--help` is quick."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from napinn.errors import InputError
+
+EXIT_BAD_INPUT = 2
+EXIT_NOT_TRUSTED = 3
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Fields, coefficients, the noise law and a reliability for every reading, from imperfect sensors and an equation.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
+Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
+
+
+@app.command()
+def fit(
+    readings: Annotated[Path, typer.Argument(help="CSV file of readings: sensor, coordinates, value(s).")],
+    problem: Annotated[
+        Path, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
+    ],
+    method: Annotated[str, typer.Option("--method", "-m", help="na_pinn or pinn.")] = "na_pinn",
+    steps: Steps = None,
+    seed: Seed = 0,
+    double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
+    from napinn.cli.fitting import fit_command
+
+    raise typer.Exit(fit_command(readings, problem, method, steps, seed, double, out, overwrite, json))
+
+
+@app.command()
+def simulate(
+    benchmark: Annotated[str, typer.Argument(help="Benchmark to simulate: allen_cahn.")],
+    outliers: Annotated[float, typer.Option(help="Share of readings turned into gross outliers.")] = 0.1,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write.")] = Path("readings.csv"),
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Write the readings of a benchmark, its problem file and, apart, the labels that only a simulation has."""
+    from napinn.cli.simulating import simulate_command
+
+    simulate_command(benchmark, outliers, seed, out, overwrite, json)
+
+
+@app.command()
+def demo(
+    steps: Steps = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Run folder of the demonstration.")] = Path(
+        "demo-run"
+    ),
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: a plain PINN and naPINN on the same readings."""
+    from napinn.cli.demonstration import demo_command
+
+    raise typer.Exit(demo_command(steps, seed, out, overwrite, json))
+
+
+def run() -> None:
+    """The entry point: bad input is one sentence and exit code 2, never a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except typer.Exit as stop:
+        code = stop.exit_code
+    except InputError as error:
+        Console(stderr=True).print(
+            f"[red]napinn:[/red] {_plain(str(error))}", soft_wrap=True, highlight=False
+        )
+        code = EXIT_BAD_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        Console(stderr=True).print("napinn: interrupted before there was anything to keep.")
+        code = EXIT_INTERRUPTED
+    except Exception as error:
+        code = _usage(error)
+    sys.exit(code or 0)
+
+
+def _usage(error: Exception) -> int:
+    """Typer's own complaints about options are shown as it words them; anything else is a defect and is raised."""
+    show = getattr(error, "show", None)
+    if show is None:
+        raise error
+    show()
+    return int(getattr(error, "exit_code", EXIT_BAD_INPUT))
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

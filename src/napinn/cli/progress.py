@@ -1,0 +1,58 @@
+"""Progress of a fit: a live bar on a terminal, a quiet line now and then elsewhere. Always on standard error."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from napinn.training import Snapshot
+
+SECONDS_BETWEEN_LINES = 15.0
+
+
+@contextlib.contextmanager
+def progress_display(title: str, console: Console) -> Iterator[Callable[[Snapshot], None]]:
+    if not console.is_terminal:
+        yield _Lines(title, console)
+        return
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[detail]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None, detail="compiling")
+
+        def show(snapshot: Snapshot) -> None:
+            bar.update(
+                task, description=f"{title} · {snapshot.phase}", total=snapshot.total, completed=snapshot.done,
+                detail=detail(snapshot),
+            )  # fmt: skip
+
+        yield show
+
+
+class _Lines:
+    def __init__(self, title: str, console: Console):
+        self.title, self.console, self.last, self.phase = title, console, 0.0, ""
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        finished = snapshot.step == snapshot.steps
+        if not finished and time.monotonic() - self.last < SECONDS_BETWEEN_LINES:
+            return
+        self.last = time.monotonic()
+        text = f"{self.title} · {snapshot.phase} {snapshot.step}/{snapshot.steps}  {detail(snapshot)}"
+        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def detail(snapshot: Snapshot) -> str:
+    parts = [f"loss {snapshot.losses['total']:.4g}"]
+    parts += [f"{name} {value:.4g}" for name, value in snapshot.unknowns.items()]
+    if snapshot.gate and snapshot.losses["data"]:
+        parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
+    parts.append(f"{snapshot.steps_a_second:.0f} steps/s")
+    return "  ".join(parts)

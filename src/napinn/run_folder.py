@@ -1,0 +1,233 @@
+"""A run on disk: written once, read back without pickle.
+
+Arrays are stored by the path of their leaf in the tree that the settings rebuild, so a file can only fill in numbers: it cannot
+choose a class, a shape or a path.
+"""
+
+import json
+import platform
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError
+from napinn.fit import initial
+from napinn.io import read_csv
+from napinn.methods import SETTINGS
+from napinn.objective import Law
+from napinn.problem import Problem, Unknown
+from napinn.readings import Columns, Readings, read_table
+from napinn.result import FitResult, FitStatus
+from napinn.settings import decode, encode
+from napinn.training import Method
+
+FORMAT = 1
+PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
+
+
+def prepare(folder: Path, overwrite: bool) -> None:
+    """Make the folder before any training, so that a refusal costs nothing."""
+    if folder.exists():
+        if not folder.is_dir():
+            raise InputError(f"{folder} is a file; name a folder for the run.")
+        if any(folder.iterdir()):
+            if not overwrite:
+                raise InputError(
+                    f"{folder} already exists and is not empty; choose another name or add --overwrite."
+                )
+            if not (folder / "result.json").exists():
+                raise InputError(
+                    f"{folder} is not a run of napinn, so it is not overwritten; choose another name."
+                )
+            shutil.rmtree(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def save(result: FitResult, folder: Path) -> None:
+    """Everything that `load` needs, and the tables and field that people want."""
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / "model.npz", **_leaves((result.learned, result.law)))
+    table = result.readings_table()
+    table.to_csv(folder / "readings.csv", index=False)
+    result.history.to_csv(folder / "history.csv", index=False)
+    _field_grid(result).to_netcdf(folder / "field.nc", engine="h5netcdf")
+    # Last, so that a folder with a result.json is whole.
+    text = json.dumps(describe(result), indent=2, ensure_ascii=False)
+    (folder / "result.json").write_text(text + "\n", encoding="utf-8")
+
+
+def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
+    """A saved run. `problem` is needed only where an equation was a Python function, which no file can hold."""
+    folder = Path(folder)
+    description = _read_json(folder / "result.json")
+    if description.get("format") != FORMAT:
+        raise InputError(
+            f"{folder} was written in format {description.get('format')}; this napinn reads format {FORMAT}."
+        )
+    problem = problem or _problem(description["problem"], folder)
+    method: Method = decode(description["method"], SETTINGS)
+    readings = _readings(description["readings"], problem, folder)
+    annotated = _annotations(folder, readings)
+    with jax.enable_x64(method.double):
+        learned, law = _restore(folder / "model.npz", problem, readings, method, description["has_law"])
+    return FitResult(
+        problem=problem,
+        method=method,
+        readings=readings,
+        seed=description["seed"],
+        learned=learned,
+        law=law,
+        unknowns=description["unknowns"],
+        predicted=annotated["predicted"],
+        reliability=annotated["reliability"],
+        history=pd.read_csv(folder / "history.csv"),
+        status=FitStatus[description["status"]],
+        seconds=description["seconds"],
+    )
+
+
+def describe(result: FitResult) -> dict[str, Any]:
+    """The run as one JSON object: what was asked, what came out, and on what it ran."""
+    columns = result.readings.columns
+    return {
+        "format": FORMAT,
+        "status": result.status.name,
+        "message": result.status.value,
+        "unknowns": dict(result.unknowns),
+        "readings": {
+            "source": result.readings.source,
+            "count": len(result.readings),
+            "flagged": int(result.flagged.sum()),
+            "sensors": len(set(result.readings.sensors)),
+            "wide": result.readings.wide,
+            "columns": {
+                "value": columns.value,
+                "field": columns.field,
+                "sensor": columns.sensor,
+                "rename": dict(columns.renamed or {}),
+            },
+        },
+        "noise": {name: {"scale": noise.scale} for name, noise in result.noise.items()},
+        "seed": result.seed,
+        "seconds": round(result.seconds, 3),
+        "steps": result.method.steps,
+        "precision": "float64" if result.method.double else "float32",
+        "device": jax.devices()[0].platform,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in PACKAGES},
+        },
+        "problem": _problem_settings(result.problem),
+        "method": encode(result.method),
+        "has_law": result.law is not None,
+    }
+
+
+def _problem_settings(problem: Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "coordinates": {name: list(span) for name, span in problem.coordinates.items()},
+        "fields": list(problem.fields),
+        "equations": [source if isinstance(source, str) else None for source in problem.equations],
+        "shown": [equation.shown for equation in problem.written],
+        "unknowns": {
+            name: {"start": unknown.start, "low": unknown.low, "high": unknown.high}
+            for name, unknown in problem.unknowns.items()
+        },
+        "constants": dict(problem.constants),
+        "units": dict(problem.units),
+    }
+
+
+def _problem(settings: dict[str, Any], folder: Path) -> Problem:
+    if any(source is None for source in settings["equations"]):
+        raise InputError(
+            f"{folder} was fitted with an equation given as a Python function; pass it again as load(…, problem=…)."
+        )
+    return Problem(
+        coordinates={name: (span[0], span[1]) for name, span in settings["coordinates"].items()},
+        fields=tuple(settings["fields"]),
+        equations=tuple(settings["equations"]),
+        unknowns={name: Unknown(**entry) for name, entry in settings["unknowns"].items()},
+        constants=settings["constants"],
+        units=settings["units"],
+        name=settings["name"],
+    )
+
+
+def _readings(settings: dict[str, Any], problem: Problem, folder: Path) -> Readings:
+    entry = settings["columns"]
+    columns = Columns(entry["value"], entry["field"], entry["sensor"], entry["rename"])
+    table = read_csv(folder / "readings.csv")
+    return read_table(table, tuple(problem.coordinates), problem.fields, columns, settings["source"])
+
+
+def _annotations(folder: Path, readings: Readings) -> dict[str, np.ndarray]:
+    table = read_csv(folder / "readings.csv")
+    several = readings.wide and len(readings.fields) > 1
+    found = {}
+    for name in ("predicted", "reliability"):
+        columns = [f"{field}_{name}" for field in readings.fields] if several else [name]
+        numbers = table[columns].to_numpy(dtype=float)
+        found[name] = numbers[readings.rows, readings.field_index if several else 0]
+    return found
+
+
+def _restore(
+    path: Path, problem: Problem, readings: Readings, method: Method, has_law: bool
+) -> tuple[Any, Any]:
+    dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
+    key = jax.random.key(0)
+    learned = initial(problem, readings, method, key, dtype)
+    law = None
+    if has_law:
+        assert method.gating is not None
+        zero = jnp.zeros((), dtype)
+        law = Law(method.gating.density.init(key, jnp.asarray([-1.0, 1.0], dtype)), zero, zero)
+    with np.load(path, allow_pickle=False) as archive:
+        return _fill((learned, law), {name: archive[name] for name in archive.files}, path)
+
+
+def _leaves(tree: Any) -> dict[str, np.ndarray]:
+    flat, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in flat}
+
+
+def _fill(tree: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
+    def replace(path: Any, leaf: Any) -> Any:
+        if not eqx.is_array(leaf):
+            return leaf
+        name = jax.tree_util.keystr(path)
+        if name not in arrays or arrays[name].shape != leaf.shape:
+            raise InputError(f"{source} does not match the settings in result.json (array '{name}').")
+        return jnp.asarray(arrays[name], leaf.dtype)
+
+    return jax.tree_util.tree_map_with_path(replace, tree)
+
+
+def _field_grid(result: FitResult) -> Any:
+    """A grid fine enough to look at: about 200,000 nodes whatever the number of coordinates."""
+    dimensions = len(result.problem.coordinates)
+    return result.grid({1: 1001, 2: 301, 3: 61}.get(dimensions, 17))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path.parent} holds no finished run: {path.name} is missing.") from None
+    except (OSError, ValueError):
+        raise InputError(f"{path} cannot be read as JSON.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not describe a run.")
+    return content
