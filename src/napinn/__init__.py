@@ -1,4 +1,5 @@
-"""napinn: fields, coefficients, the noise law and a reliability for every reading, from imperfect sensors and an equation.
+"""napinn: fields, coefficients, the noise law and a reliability for every reading, from imperfect sensors and an
+equation.
 
     import napinn
     problem = napinn.Problem(coordinates={"x": (0, 1), "t": (0, 1)}, fields=("u",),
@@ -44,6 +45,7 @@ _HOMES = {
     "read_table": "readings",
     "save": "run_folder",
 }
+PUBLIC = tuple(sorted(_HOMES))
 
 
 def __getattr__(name: str) -> Any:

@@ -15,8 +15,11 @@ class InputError(Exception):
 def nearest(name: str, known: Iterable[str]) -> str:
     """A clause that suggests the closest known name, or lists the known ones when nothing is close."""
     known = sorted(set(known))
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    same_letters = [match for match in known if match.lower() == name.lower()]
+    close = same_letters or difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if close:
-        return f"did you mean '{close[0]}'?"
+        # Among near ties a swapped letter is likelier than a dropped one.
+        best = next((match for match in close if len(match) == len(name)), close[0])
+        return f"did you mean '{best}'?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f"known here: {shown}." if known else "none are known here."

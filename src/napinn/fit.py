@@ -17,7 +17,7 @@ from napinn.problem import Problem
 from napinn.readings import Readings, check_inside
 from napinn.result import FitResult, FitStatus
 from napinn.scaling import Frame, fitted_frame, identity_frame
-from napinn.training import DivergedError, Kind, Method, Snapshot, State, all_misfits, begin, load, run_phase
+from napinn.training import Data, DivergedError, Kind, Method, Snapshot, State, all_misfits, begin, load, run_phase
 
 Progress = Callable[[Snapshot], None]
 
@@ -59,7 +59,8 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     done = 0
     try:
         for phase in method.phases:
-            for state, snapshot in run_phase(problem, method, phase, state, data, done, total):
+            for latest, snapshot in run_phase(problem, method, phase, state, data, done, total):
+                state = latest
                 rows.append(snapshot.row())
                 progress(snapshot)
             done += phase.steps
@@ -67,20 +68,15 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
         status = FitStatus.INTERRUPTED
     except DivergedError:
         status = FitStatus.DIVERGED
-    return _finish(
-        problem, readings, method, seed, state, (data, place), rows, status, time.perf_counter() - began
-    )
+    seconds = time.perf_counter() - began
+    return _finish(problem, readings, method, seed, state, data, place, pd.DataFrame(rows), status, seconds)
 
 
-def initial(
-    problem: Problem, readings: Readings, method: Method, key: jax.Array, dtype: jnp.dtype
-) -> Learned:
+def initial(problem: Problem, readings: Readings, method: Method, key: jax.Array, dtype: jnp.dtype) -> Learned:
     """Network, unknowns and gate before the first step."""
     inputs, outputs = len(problem.coordinates), len(problem.fields)
     frame = frame_of(problem, readings, method, dtype)
-    low, high = (
-        (jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs)
-    )
+    low, high = ((jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs))
     network = method.backbone.init(key, inputs, outputs, low, high)
     raw = {name: jnp.asarray(unknown.raw_start(), dtype) for name, unknown in problem.unknowns.items()}
     gate = method.gating.gate if method.gating else Gate()
@@ -94,8 +90,18 @@ def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dt
     return fitted_frame(problem.lows, problem.highs, values, dtype)
 
 
-def _finish(problem, readings, method, seed, state: State, loaded, rows, status, seconds) -> FitResult:  # noqa: ANN001
-    data, place = loaded
+def _finish(
+    problem: Problem,
+    readings: Readings,
+    method: Method,
+    seed: int,
+    state: State,
+    data: Data,
+    place: np.ndarray,
+    history: pd.DataFrame,
+    status: FitStatus,
+    seconds: float,
+) -> FitResult:
     misfit = all_misfits(state.learned, data)
     reliability = np.ones(len(readings))
     gated = any(phase.kind is Kind.GATED for phase in method.phases)
@@ -108,7 +114,7 @@ def _finish(problem, readings, method, seed, state: State, loaded, rows, status,
         status = _judge(problem, unknowns, reliability)
     return FitResult(
         problem, method, readings, seed, state.learned, state.law, unknowns, predicted, reliability,
-        pd.DataFrame(rows), status, seconds,
+        history, status, seconds,
     )  # fmt: skip
 
 
@@ -120,8 +126,7 @@ def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray
         if unknown.low is not None and unknown.high is not None:
             width = unknown.high - unknown.low
         if any(
-            bound is not None and abs(unknowns[name] - bound) < 1e-4 * width
-            for bound in (unknown.low, unknown.high)
+            bound is not None and abs(unknowns[name] - bound) < 1e-4 * width for bound in (unknown.low, unknown.high)
         ):
             return FitStatus.AT_BOUND
     return FitStatus.FINISHED

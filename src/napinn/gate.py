@@ -1,9 +1,8 @@
 """The reliability gate: log-density of a misfit to a weight between 0 and 1.
 
-Scores are standardised within the batch, so the cutoff means the same for every estimator and at every stage of training:
-weight = sigmoid(a · (z + τ)), where z is the standardised log-density, a > 0 the steepness and τ > 0 how many standard
-deviations below the mean a score may fall. Both are trained through softplus.
-"""
+Scores are standardised within the batch, so the cutoff means the same for every estimator and at every stage of
+training: weight = sigmoid(a · (z + τ)), where z is the standardised log-density, a > 0 the steepness and τ > 0 how
+many standard deviations below the mean a score may fall. Both are trained through softplus."""
 
 import math
 from dataclasses import dataclass

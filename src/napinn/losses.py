@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from napinn.errors import InputError
+
 
 class Loss(abc.ABC):
     @abc.abstractmethod
@@ -26,3 +28,39 @@ class Absolute(Loss):
 
     def __call__(self, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
         return jnp.abs(misfit)
+
+
+@dataclass(frozen=True)
+class QGaussian(Loss):
+    """Tsallis noise, up to a constant: log(1 + (q - 1) β r²) / (q - 1) with β = 1 / (2 (3 - q)).
+
+    The nearer q is to 3 the heavier the tails; as q falls to 1 the loss becomes r² / 4. The fixed β makes it depend
+    on the unit of r.
+    """
+
+    q: float
+
+    def __post_init__(self) -> None:
+        if not 1.0 < self.q < 3.0:
+            raise InputError(f"the q-Gaussian loss has q = {self.q}; q must lie between 1 and 3, both excluded.")
+
+    def __call__(self, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
+        excess = self.q - 1.0
+        beta = 1.0 / (2.0 * (3.0 - self.q))
+        # log1p, because near q = 1 the logarithm of 1 + tiny would be all rounding error.
+        return jnp.log1p(excess * beta * misfit * misfit) / excess
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """`Squared` up to |r| = delta and straight beyond, 2 δ |r| - δ²: Gaussian noise with Laplace tails."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not self.delta > 0.0:
+            raise InputError(f"the Huber loss has delta = {self.delta}; delta must be above 0.")
+
+    def __call__(self, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
+        inner = jnp.clip(misfit, -self.delta, self.delta)
+        return inner * (2.0 * misfit - inner)

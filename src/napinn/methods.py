@@ -1,8 +1,7 @@
 """Methods: named recipes of phases, written as functions.
 
-`paper=True` gives a method exactly as printed: coordinates and fields unscaled, the paper's batch and budget. Otherwise the same
-recipe runs in scaled coordinates with the `quick` batch and a budget for a desktop.
-"""
+`paper=True` gives a method exactly as printed: coordinates and fields unscaled, the paper's batch and budget.
+Otherwise the same recipe runs in scaled coordinates with the `quick` batch and a budget for a desktop."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +14,7 @@ from napinn.losses import Loss, Squared
 from napinn.objective import Gating
 from napinn.training import FixedCost, Kind, Method, Phase, Rejection, RelativeCost
 
-PAPER = dict(collocation=Grid(100), collocation_batch=4000, reading_batch=1000, scaled=False)
+PAPER = {"collocation": Grid(100), "collocation_batch": 4000, "reading_batch": 1000, "scaled": False}
 """What the paper's presets share; its published settings name the batch sizes."""
 PAPER_STEPS = 30_000
 
@@ -59,6 +58,7 @@ SETTINGS: Mapping[str, type] = {
     for cls in (
         Method,
         Phase,
+        Kind,
         Gating,
         Gate,
         FixedCost,

@@ -4,9 +4,9 @@
           + mean over readings of [weight ·] loss(misfit)      (data)
           + λ_rej · mean over readings of (1 - weight)         (rejection cost, when gated)
 
-Misfits are standardised once, here, and reach density and gate only so. Neither the scale nor the density sends a gradient into
-the network: the density sees misfits as data, and the gate sees log-densities as data unless `through_score` is set.
-"""
+Misfits are standardised once, here, and reach density and gate only so. Neither the scale nor the density sends a
+gradient into the network: the density sees misfits as data, and the gate sees log-densities as data unless
+`through_score` is set."""
 
 from dataclasses import dataclass
 
@@ -122,18 +122,14 @@ def gated_loss(
     return total, (Law(density, scale, law.rejection), losses)
 
 
-def learn_law(
-    gating: Gating, law: Law, misfit: Float[Array, " n"], key: PRNGKeyArray
-) -> tuple[Law, Float[Array, ""]]:
+def learn_law(gating: Gating, law: Law, misfit: Float[Array, " n"], key: PRNGKeyArray) -> tuple[Law, Float[Array, ""]]:
     """One step of the density alone, on misfits of a field that stands still."""
     scale = gating.scale.update(law.scale, misfit)
     density, log_prob = gating.density.update(law.density, misfit / scale, key)
     return Law(density, scale, law.rejection), -jnp.mean(log_prob)
 
 
-def reliabilities(
-    gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]
-) -> Float[Array, " n"]:
+def reliabilities(gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
     """The gate's weight of every reading, all of them standardised as one batch."""
     log_prob = gating.density.log_prob(law.density, misfit / law.scale)
     return gating.gate.weights(learned.gate, log_prob)

@@ -1,8 +1,8 @@
 """A network and the derivatives asked for, to values.
 
-Streams where they reach: every backbone of ours, orders up to two. Beyond that (higher order, or a network of the user's own) nested
-forward mode along the coordinate axes, over the whole batch at once; the two agree to rounding, which the tests hold.
-"""
+Streams where they reach: every backbone of ours, orders up to two. Beyond that (higher order, or a network of the
+user's own) nested forward mode along the coordinate axes, over the whole batch at once; the two agree to rounding,
+which the tests hold."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -21,9 +21,12 @@ BatchFunction = Callable[[Float[Array, "n d"]], Float[Array, "n f"]]
 
 
 class FieldNetwork(eqx.Module):
-    """A network in its frame: physical coordinates in, physical fields out."""
+    """A network in its frame: physical coordinates in, physical fields out.
 
-    network: Network
+    A network that is not one of ours, any module that maps (n, d) to (n, f), works too; its derivatives are nested.
+    """
+
+    network: Network | Callable[[Array], Array]
     frame: Frame
 
     def __call__(self, points: Float[Array, "n d"]) -> Float[Array, "n f"]:
@@ -36,15 +39,16 @@ class FieldNetwork(eqx.Module):
     ) -> dict[Terms, Float[Array, "n f"]]:
         """Each derivative asked for, of all fields, at all points."""
         numbered = {terms: _number(terms, coordinates) for terms in wanted}
-        streamable = isinstance(self.network, Network) and _order(numbered.values()) <= 2
-        found = stream_derivatives(self._flow, points, numbered.values()) if streamable else None
-        if found is None:
+        if isinstance(self.network, Network) and _order(numbered.values()) <= 2:
+            found = stream_derivatives(self._flow, points, numbered.values())
+        else:
             found = nested_derivatives(self, points, numbered.values())
         return {terms: found[axes] for terms, axes in numbered.items()}
 
     def _flow(self, points: Flow) -> Flow:
         frame = jax.lax.stop_gradient(self.frame)
-        inner = self.network(shift_and_scale(points, frame.shift, frame.factor))
+        network: Callable[..., Flow] = self.network
+        inner = network(shift_and_scale(points, frame.shift, frame.factor))
         return shift_and_scale(inner, frame.offset, frame.gain)
 
 
@@ -80,9 +84,7 @@ def nested_derivatives(
     Chains that begin alike repeat the same operations, which the compiler merges.
     """
     wanted = list(wanted)
-    single = {
-        axes: _along(function, axes)(points) for axes in sorted({axes for terms in wanted for axes in terms})
-    }
+    single = {axes: _along(function, axes)(points) for axes in sorted({axes for terms in wanted for axes in terms})}
     return {terms: sum((single[axes] for axes in terms[1:]), start=single[terms[0]]) for terms in wanted}
 
 

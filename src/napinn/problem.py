@@ -197,9 +197,7 @@ def _check_used(problem: Problem) -> None:
     used_fields = {derivative.field for equation in problem.written for derivative in equation.needs}
     for name in problem.fields:
         if name not in used_fields:
-            raise InputError(
-                f"field '{name}' is in no equation; remove it or add the equation that it obeys."
-            )
+            raise InputError(f"field '{name}' is in no equation; remove it or add the equation that it obeys.")
     used_unknowns = {name for equation in problem.written for name in equation.unknowns}
     for name in problem.unknowns:
         if name not in used_unknowns:

@@ -89,9 +89,7 @@ def load_problem_file(path: Path) -> ProblemFile:
         raise InputError(f"{path} does not exist; check the path.")
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise InputError(
-                f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no problem file is."
-            )
+            raise InputError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no problem file is.")
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
@@ -123,9 +121,7 @@ def bind_readings(file: ProblemFile, table: pd.DataFrame, source: str) -> tuple[
 
 def _unknown(name: str, entry: UnknownEntry | float) -> Unknown:
     try:
-        return (
-            Unknown(entry.start, entry.low, entry.high) if isinstance(entry, UnknownEntry) else Unknown(entry)
-        )
+        return Unknown(entry.start, entry.low, entry.high) if isinstance(entry, UnknownEntry) else Unknown(entry)
     except InputError as error:
         raise InputError(f"unknown '{name}': {error}") from None
 

@@ -10,6 +10,7 @@ In both, a sensor column is optional; without one, readings at the same place be
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,8 @@ TIME_NAMES = frozenset({"t", "time"})
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table is which; a coordinate or field that is not named here is looked for under its own name."""
+    """Which column of a table is which; a coordinate or field that is not named here is looked for under its own
+    name."""
 
     value: str = "value"
     field: str = "field"
@@ -85,14 +87,10 @@ def read_table(
     table = table.reset_index(drop=True)
     wide = columns.of(fields[0]) in table.columns and columns.value not in table.columns
     kept = table.drop(columns=_added_earlier(table, fields))
-    points = np.stack(
-        [_numbers(table, columns.of(name), source, "coordinate") for name in coordinates], axis=1
-    )
+    points = np.stack([_numbers(table, columns.of(name), source, "coordinate") for name in coordinates], axis=1)
     sensors = _sensors(table, columns, coordinates, points)
     if wide:
-        values = np.stack(
-            [_numbers(table, columns.of(name), source, "field") for name in fields], axis=1
-        ).reshape(-1)
+        values = np.stack([_numbers(table, columns.of(name), source, "field") for name in fields], axis=1).reshape(-1)
         rows = np.repeat(np.arange(len(table)), len(fields))
         field_index = np.tile(np.arange(len(fields)), len(table))
     else:
@@ -124,12 +122,13 @@ def check_inside(readings: Readings, lows: Sequence[float], highs: Sequence[floa
         name = readings.coordinates[axis]
         raise InputError(
             f"{readings.source}, row {_spoken(readings.rows[reading])}, column '{readings.columns.of(name)}': "
-            f"{readings.points[reading, axis]:g} is outside the problem's range of '{name}', {lows[axis]:g} to {highs[axis]:g} "
-            f"({int(outside.any(axis=1).sum())} reading(s) are); widen the range or remove them."
+            f"{readings.points[reading, axis]:g} is outside the problem's range of '{name}', "
+            f"{lows[axis]:g} to {highs[axis]:g} ({int(outside.any(axis=1).sum())} reading(s) are); "
+            "widen the range or remove them."
         )
 
 
-def _spoken(row: int) -> int:
+def _spoken(row: Any) -> int:
     """A table row as a person counts in a file whose first row is the header."""
     return int(row) + 2
 
@@ -166,8 +165,8 @@ def _values(table: pd.DataFrame, columns: Columns, fields: Sequence[str], source
     if columns.value not in table.columns:
         known = ", ".join(f"'{column}'" for column in table.columns)
         raise InputError(
-            f"{source} has neither a column '{columns.of(fields[0])}' (wide form) nor a column '{columns.value}' (long form); "
-            f"it has {known}."
+            f"{source} has neither a column '{columns.of(fields[0])}' (wide form) nor a column '{columns.value}' "
+            f"(long form); it has {known}."
         )
     return _numbers(table, columns.value, source, "values")
 
@@ -177,22 +176,20 @@ def _field_index(table: pd.DataFrame, columns: Columns, fields: Sequence[str], s
         if len(fields) == 1:
             return np.zeros(len(table), int)
         raise InputError(
-            f"{source} has no column '{columns.field}' that says which of the fields {', '.join(fields)} each value is of."
+            f"{source} has no column '{columns.field}' that says which field ({', '.join(fields)}) each value is of."
         )
     named = table[columns.field].astype(str)
     index = named.map({name: number for number, name in enumerate(fields)})
     if index.isna().any():
         row = int(np.argmax(index.isna()))
         raise InputError(
-            f"{source}, row {_spoken(row)}, column '{columns.field}': '{named.iloc[row]}' is not a field of the problem; "
-            f"{nearest(str(named.iloc[row]), fields)}"
+            f"{source}, row {_spoken(row)}, column '{columns.field}': '{named.iloc[row]}' is not a field of the "
+            f"problem; {nearest(str(named.iloc[row]), fields)}"
         )
     return index.to_numpy(dtype=int)
 
 
-def _sensors(
-    table: pd.DataFrame, columns: Columns, coordinates: Sequence[str], points: np.ndarray
-) -> np.ndarray:
+def _sensors(table: pd.DataFrame, columns: Columns, coordinates: Sequence[str], points: np.ndarray) -> np.ndarray:
     if columns.sensor in table.columns:
         return table[columns.sensor].astype(str).to_numpy(dtype=object)
     fixed = [axis for axis, name in enumerate(coordinates) if name.lower() not in TIME_NAMES]
@@ -216,6 +213,7 @@ def _refuse_duplicates(readings: Readings) -> None:
         first = int(np.argmax((frame == frame.iloc[second]).all(axis=1).to_numpy()))
         column = readings.columns
         raise InputError(
-            f"{readings.source}, rows {_spoken(readings.rows[first])} and {_spoken(readings.rows[second])} hold the same reading "
-            f"({int(again.sum())} repeated in all); remove one, or tell them apart in column '{column.sensor}'."
+            f"{readings.source}, rows {_spoken(readings.rows[first])} and {_spoken(readings.rows[second])} hold the "
+            f"same reading ({int(again.sum())} repeated in all); remove one, "
+            f"or tell them apart in column '{column.sensor}'."
         )

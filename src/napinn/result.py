@@ -1,8 +1,8 @@
 """FitResult: what a fit gives back, and how it is kept in a folder.
 
-A run folder holds `result.json` (settings, unknowns, status, versions), `model.npz` (arrays of network, gate and density, by
-name), `readings.csv` (every input row with its verdict), `history.csv` and `field.nc`. Nothing in it is pickled.
-"""
+A run folder holds `result.json` (settings, unknowns, status, versions), `model.npz` (arrays of network, gate and
+density, by name), `readings.csv` (every input row with its verdict), `history.csv` and `field.nc`. Nothing in it is
+pickled."""
 
 import enum
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ class FitStatus(enum.Enum):
 
     FINISHED = "The fit ran its whole budget."
     INTERRUPTED = (
-        "The fit was interrupted; field and coefficients are those of the last finished step and may be far from final. "
-        "Run it again to let it finish."
+        "The fit was interrupted; field and coefficients are those of the last finished step and may be far from "
+        "final. Run it again to let it finish."
     )
     DIVERGED = (
         "The fit met a number that is not finite and stopped; what is kept is the state before that. "
@@ -60,9 +60,7 @@ class FittedField:
         """(n, d) coordinates in the problem's order to (n, f) values in the order of its fields."""
         points = np.asarray(points, float)
         if points.ndim != 2 or points.shape[1] != len(self.coordinates):
-            raise InputError(
-                f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}."
-            )
+            raise InputError(f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}.")
         dtype = self.network.frame.gain.dtype
         with jax.enable_x64(dtype == jnp.float64):
             pieces = [
@@ -81,9 +79,7 @@ class FittedField:
                 raise InputError(f"'{name}' is not a coordinate; {nearest(name, self.coordinates)}")
         missing = [name for name in self.coordinates if name not in coordinates]
         if missing:
-            raise InputError(
-                f"coordinate '{missing[0]}' is missing; give all of {', '.join(self.coordinates)}."
-            )
+            raise InputError(f"coordinate '{missing[0]}' is missing; give all of {', '.join(self.coordinates)}.")
         grids = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in self.coordinates))
         values = self(np.stack([grid.reshape(-1) for grid in grids], axis=1))
         return {name: values[:, index].reshape(grids[0].shape) for index, name in enumerate(self.fields)}
@@ -121,6 +117,8 @@ class FittedNoise:
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
+    """What a fit gives back: the field, the unknowns, the noise law, and a reliability for every reading."""
+
     problem: Problem
     method: Method
     readings: Readings
@@ -154,10 +152,7 @@ class FitResult:
         if self.law is None:
             return {}
         gains = np.asarray(self.learned.field.frame.gain, float)
-        return {
-            name: FittedNoise(self.method, self.law, float(gains[i]))
-            for i, name in enumerate(self.problem.fields)
-        }
+        return {name: FittedNoise(self.method, self.law, float(gains[i])) for i, name in enumerate(self.problem.fields)}
 
     def readings_table(self) -> pd.DataFrame:
         """The input table with predicted value, misfit, reliability and verdict of every row, in its original order."""
@@ -170,6 +165,14 @@ class FitResult:
                 "verdict": verdict,
             }
         )
+
+    def sensors_table(self) -> pd.DataFrame:
+        """One row a sensor: where it is (the mean of its coordinates), how many readings, and the share flagged."""
+        frame = pd.DataFrame(self.readings.points, columns=list(self.problem.coordinates))
+        frame["reliability"] = self.reliability
+        frame["flagged_share"] = self.flagged.astype(float)
+        groups = frame.groupby(self.readings.sensors, sort=False)
+        return groups.mean().assign(readings=groups.size()).rename_axis("sensor")
 
     def grid(self, nodes: int | Mapping[str, int] = 41) -> xr.Dataset:
         """The field on a regular grid over the box."""

@@ -1,8 +1,7 @@
 """A run on disk: written once, read back without pickle.
 
-Arrays are stored by the path of their leaf in the tree that the settings rebuild, so a file can only fill in numbers: it cannot
-choose a class, a shape or a path.
-"""
+Arrays are stored by the path of their leaf in the tree that the settings rebuild, so a file can only fill in numbers:
+it cannot choose a class, a shape or a path."""
 
 import json
 import platform
@@ -39,13 +38,9 @@ def prepare(folder: Path, overwrite: bool) -> None:
             raise InputError(f"{folder} is a file; name a folder for the run.")
         if any(folder.iterdir()):
             if not overwrite:
-                raise InputError(
-                    f"{folder} already exists and is not empty; choose another name or add --overwrite."
-                )
+                raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
             if not (folder / "result.json").exists():
-                raise InputError(
-                    f"{folder} is not a run of napinn, so it is not overwritten; choose another name."
-                )
+                raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
             shutil.rmtree(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +51,8 @@ def prepare(folder: Path, overwrite: bool) -> None:
 def save(result: FitResult, folder: Path) -> None:
     """Everything that `load` needs, and the tables and field that people want."""
     folder.mkdir(parents=True, exist_ok=True)
-    np.savez(folder / "model.npz", **_leaves((result.learned, result.law)))
+    arrays: dict[str, Any] = _leaves((result.learned, result.law))
+    np.savez(folder / "model.npz", **arrays)
     table = result.readings_table()
     table.to_csv(folder / "readings.csv", index=False)
     result.history.to_csv(folder / "history.csv", index=False)
@@ -183,9 +179,7 @@ def _annotations(folder: Path, readings: Readings) -> dict[str, np.ndarray]:
     return found
 
 
-def _restore(
-    path: Path, problem: Problem, readings: Readings, method: Method, has_law: bool
-) -> tuple[Any, Any]:
+def _restore(path: Path, problem: Problem, readings: Readings, method: Method, has_law: bool) -> tuple[Any, Any]:
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     key = jax.random.key(0)
     learned = initial(problem, readings, method, key, dtype)

@@ -1,8 +1,7 @@
 """Physical units to the units that a network likes, and back.
 
-Coordinates go to [-1, 1] over the box; fields are centred on their median and measured in robust standard deviations, so
-that gross outliers do not set the scale. The identity frame is what the paper's presets use.
-"""
+Coordinates go to [-1, 1] over the box; fields are centred on their median and measured in robust standard deviations,
+so that gross outliers do not set the scale. The identity frame is what the paper's presets use."""
 
 from collections.abc import Sequence
 
@@ -33,9 +32,7 @@ def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype) -> Frame:
     )
 
 
-def fitted_frame(
-    low: Sequence[float], high: Sequence[float], values: Sequence[np.ndarray], dtype: jnp.dtype
-) -> Frame:
+def fitted_frame(low: Sequence[float], high: Sequence[float], values: Sequence[np.ndarray], dtype: jnp.dtype) -> Frame:
     """The frame of a box and of the readings of each field (an empty array for a field that was not measured)."""
     lows, highs = np.asarray(low, float), np.asarray(high, float)
     centres = np.array([np.median(v) if v.size else 0.0 for v in values])

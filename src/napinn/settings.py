@@ -1,8 +1,7 @@
 """Settings to and from plain JSON values, without naming a class that was not listed.
 
-Settings are frozen dataclasses of numbers, texts, tuples and other settings. Each is written with the name of its class; reading takes
-the table of classes that may appear, so a file can build nothing else.
-"""
+Settings are frozen dataclasses of numbers, texts, tuples and other settings. Each is written with the name of its
+class; reading takes the table of classes that may appear, so a file can build nothing else."""
 
 import dataclasses
 import enum
@@ -17,7 +16,7 @@ def encode(value: Any) -> Any:
         fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__, **fields}
     if isinstance(value, enum.Enum):
-        return value.value
+        return {"type": type(value).__name__, "value": value.value}
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
@@ -32,6 +31,8 @@ def decode(value: Any, classes: Mapping[str, type]) -> Any:
         return tuple(decode(item, classes) for item in value)
     if isinstance(value, dict) and value.get("type") in classes:
         cls = classes[value["type"]]
+        if issubclass(cls, enum.Enum):
+            return cls(value["value"])
         known = {field.name: field for field in dataclasses.fields(cls)}
         fields = {name: decode(item, classes) for name, item in value.items() if name != "type"}
         unknown = set(fields) - set(known)

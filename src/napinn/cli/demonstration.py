@@ -12,10 +12,10 @@ from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
-from napinn.cli.fitting import exit_code
+from napinn.cli.fitting import exit_code, method_named
 from napinn.cli.progress import progress_display
+from napinn.equations import symbol
 from napinn.fit import fit
-from napinn.methods import na_pinn, pinn
 from napinn.readings import read_table
 from napinn.report.html import write_report
 from napinn.result import FitResult, FitStatus
@@ -30,10 +30,10 @@ def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_js
     prepare(out, overwrite)
     corrupted = corrupt(benchmark, OUTLIERS, seed)
     readings = read_table(corrupted.table, tuple(problem.coordinates), problem.fields, source="demo")
-    budget = {} if steps is None else {"steps": steps}
+    methods = [method_named(name, steps) for name in ("pinn", "na_pinn")]
     rows: dict[str, dict[str, Any]] = {}
     result = None
-    for method in (pinn(**budget), na_pinn(**budget)):
+    for method in methods:
         with progress_display(method.name, Console(stderr=True)) as progress:
             result = fit(problem, readings, method, seed=seed, progress=progress)
         scores = dataclasses.asdict(score(result, benchmark, corrupted))
@@ -55,19 +55,17 @@ def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_js
     return exit_code(result)
 
 
-def show(
-    rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResult, out: Path, console: Console
-) -> None:
+def show(rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResult, out: Path, console: Console) -> None:
     problem = benchmark.problem
     outliers = next(iter(rows.values()))["outliers"]
     console.print(f"{problem.show()}", style="bold", highlight=False, soft_wrap=True)
     console.print(
-        f"{len(result.readings)} readings of {len(set(result.readings.sensors))} sensors, {outliers} of them gross outliers",
+        f"{len(result.readings)} readings of {len(set(result.readings.sensors))} sensors, {outliers} gross outliers",
         highlight=False,
     )
     names = list(benchmark.unknowns)
     table = Table(
-        "method", "rMSE of the field", *(f"{name} (truth {benchmark.unknowns[name]:g})" for name in names),
+        "method", "rMSE", *(f"{symbol(name)} (truth {benchmark.unknowns[name]:g})" for name in names),
         "outliers found", "false alarms", "seconds",
     )  # fmt: skip
     for method, row in rows.items():

@@ -82,16 +82,5 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
 
 def worst_sensors(result: FitResult, count: int = 5) -> str:
     """The sensors with the largest share of flagged readings, worst first."""
-    share = sensor_shares(result)
+    share = result.sensors_table()["flagged_share"].sort_values(ascending=False)
     return ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in share[share > 0].head(count).items())
-
-
-def sensor_shares(result: FitResult):  # noqa: ANN201
-    import pandas as pd
-
-    return (
-        pd.Series(result.flagged.astype(float))
-        .groupby(result.readings.sensors)
-        .mean()
-        .sort_values(ascending=False)
-    )

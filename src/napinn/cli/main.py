@@ -14,15 +14,13 @@ EXIT_NOT_TRUSTED = 3
 EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
-    help="Fields, coefficients, the noise law and a reliability for every reading, from imperfect sensors and an equation.",
+    help="Field, coefficients, noise law and a reliability for every reading, from bad sensors and an equation.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
@@ -67,9 +65,7 @@ def simulate(
 def demo(
     steps: Steps = None,
     seed: Seed = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Run folder of the demonstration.")] = Path(
-        "demo-run"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Run folder of the demonstration.")] = Path("demo-run"),
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -86,9 +82,7 @@ def run() -> None:
     except typer.Exit as stop:
         code = stop.exit_code
     except InputError as error:
-        Console(stderr=True).print(
-            f"[red]napinn:[/red] {_plain(str(error))}", soft_wrap=True, highlight=False
-        )
+        Console(stderr=True).print(f"[red]napinn:[/red] {_plain(str(error))}", soft_wrap=True, highlight=False)
         code = EXIT_BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         Console(stderr=True).print("napinn: interrupted before there was anything to keep.")

@@ -14,9 +14,7 @@ from napinn.problem import Problem
 BENCHMARKS = {"allen_cahn": allen_cahn}
 
 
-def simulate_command(
-    name: str, outliers: float, seed: int, out: Path, overwrite: bool, as_json: bool
-) -> None:
+def simulate_command(name: str, outliers: float, seed: int, out: Path, overwrite: bool, as_json: bool) -> None:
     if name not in BENCHMARKS:
         raise InputError(f"there is no benchmark '{name}'; {nearest(name, BENCHMARKS)}")
     benchmark = BENCHMARKS[name]()
@@ -43,9 +41,7 @@ def simulate_command(
         print(json.dumps(told))  # noqa: T201
         return
     console = Console()
-    console.print(
-        f"{count} readings, {hit} of them outliers: {files['readings']}", highlight=False, soft_wrap=True
-    )
+    console.print(f"{count} readings, {hit} of them outliers: {files['readings']}", highlight=False, soft_wrap=True)
     console.print(f"labels, not for fitting: {files['labels']}", highlight=False, soft_wrap=True)
     console.print(
         f"now try: napinn fit {files['readings']} --problem {files['problem']}",

@@ -89,9 +89,7 @@ def _bind_function(function: PointFunction, names: Names) -> Equation:
     # Run once on abstract scalars: no arithmetic happens, but the names that it asks for become known.
     shape = jax.eval_shape(lambda: jnp.asarray(residual(lambda leaf: jnp.zeros(()))))
     if shape.shape != ():
-        raise InputError(
-            f"equation '{title}' must return one number at a point, not an array of shape {shape.shape}."
-        )
+        raise InputError(f"equation '{title}' must return one number at a point, not an array of shape {shape.shape}.")
     if not needs:
         raise InputError(f"equation '{title}' contains no field; fields here: {', '.join(names.fields)}.")
     return Equation(
@@ -123,9 +121,7 @@ class _Namespace:
 def share_seconds(equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
     """Collapse sums of second derivatives where that leaves fewer arrays to carry through the network."""
     collapsed = tuple(
-        _from_tree(str(equation.source), equation.shown, collapse(equation.tree))
-        if equation.tree
-        else equation
+        _from_tree(str(equation.source), equation.shown, collapse(equation.tree)) if equation.tree else equation
         for equation in equations
     )
     return collapsed if len(wanted(collapsed)) < len(wanted(equations)) else equations

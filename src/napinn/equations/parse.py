@@ -1,13 +1,13 @@
 """Equation text to expression tree, by a whitelist over Python's own syntax tree.
 
-`ast.parse` only reads: nothing of the text is ever run. Every node kind that is not listed here is refused, names must be
-declared by the problem, and a typo is answered with the nearest name.
-"""
+`ast.parse` only reads: nothing of the text is ever run. Every node kind that is not listed here is refused, names
+must be declared by the problem, and a typo is answered with the nearest name."""
 
 import ast
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from napinn.equations.tree import (
     ARITY,
@@ -51,7 +51,7 @@ class Names:
         if name in self.constants:
             return Constant(name, self.constants[name])
         if name == "pi":
-            return Number(math.pi)
+            return Constant("pi", math.pi)
         return self.partial(name)
 
     def partial(self, name: str) -> Derivative | None:
@@ -67,9 +67,7 @@ class Names:
         return Derivative(field, (tuple(sorted(axes, key=self.coordinates.index)),))
 
     def suggest(self, name: str) -> str:
-        partials = [
-            f"{f}_{a}{b}" for f in self.fields for a in ("", *self.coordinates) for b in self.coordinates
-        ]
+        partials = [f"{f}_{a}{b}" for f in self.fields for a in ("", *self.coordinates) for b in self.coordinates]
         known = [
             *self.coordinates,
             *self.fields,
@@ -104,9 +102,7 @@ def parse_equation(text: str, names: Names) -> tuple[Expression, Expression]:
         raise InputError(f"equation '{_short(text)}' has more than one '='; write each equation on its own.")
     left, right = (parse_expression(side, names, text) for side in sides)
     if not derivatives(left) | derivatives(right):
-        raise InputError(
-            f"equation '{_short(text)}' contains no field; fields here: {', '.join(names.fields)}."
-        )
+        raise InputError(f"equation '{_short(text)}' contains no field; fields here: {', '.join(names.fields)}.")
     return left, right
 
 
@@ -121,9 +117,7 @@ def parse_expression(text: str, names: Names, whole: str | None = None) -> Expre
         near = f" near '{_short(error.text.strip())}'" if error.text and error.text.strip() else ""
         raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
     except (ValueError, RecursionError, MemoryError):
-        raise InputError(
-            f"{where} cannot be read: it holds characters or a nesting that no equation needs."
-        ) from None
+        raise InputError(f"{where} cannot be read: it holds characters or a nesting that no equation needs.") from None
     return _Reader(names, where).read(tree.body, 0)
 
 
@@ -182,11 +176,9 @@ class _Reader:
             terms.append((1 if isinstance(node.op, ast.Add) else -1, self.read(node.right, depth + 1)))
             node = node.left
         terms.append((1, self.read(node, depth + 1)))
-        terms.reverse()
+        terms = [(-sign, term.terms[0][1]) if _is_negated(term) else (sign, term) for sign, term in reversed(terms)]
         if all(isinstance(term, Number) for _, term in terms):
-            return self._number(
-                math.fsum(sign * term.value for sign, term in terms if isinstance(term, Number))
-            )
+            return self._number(math.fsum(sign * term.value for sign, term in terms if isinstance(term, Number)))
         return Sum(tuple(terms))
 
     def _product(self, node: ast.expr, depth: int) -> Expression:
@@ -204,6 +196,10 @@ class _Reader:
                 assert isinstance(factor, Number)
                 value = value * factor.value if power > 0 else value / factor.value
             return self._number(value)
+        power, first = factors[0]
+        if _is_negated(first):
+            # `-a*b` reads as (-a)*b in Python; on paper the sign belongs to the whole term.
+            return Sum(((-1, Product(((power, first.terms[0][1]), *factors[1:]))),))
         return Product(tuple(factors))
 
     def _power(self, base: Expression, exponent: Expression) -> Expression:
@@ -221,9 +217,7 @@ class _Reader:
         if name == "d":
             return self._derivative(arguments)
         if name not in FUNCTIONS:
-            raise InputError(
-                f"{self.where}: '{name}' is not a known function; {nearest(name, [*FUNCTIONS, 'd'])}"
-            )
+            raise InputError(f"{self.where}: '{name}' is not a known function; {nearest(name, [*FUNCTIONS, 'd'])}")
         if len(arguments) != ARITY[name]:
             raise InputError(f"{self.where}: '{name}' takes {ARITY[name]} argument(s), not {len(arguments)}.")
         return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))
@@ -233,7 +227,7 @@ class _Reader:
         usage = "write a derivative as 'd(field, coordinate, …)'"
         if len(spelled) < 2 or spelled[0] is None:
             raise InputError(f"{self.where}: {usage}.")
-        field, *axes = spelled
+        field, axes = spelled[0], spelled[1:]
         if field not in self.names.fields:
             raise InputError(f"{self.where}: '{field}' is not a field; {nearest(field, self.names.fields)}")
         for axis in axes:
@@ -250,6 +244,10 @@ class _Reader:
             f"{self.where}: '{shown}' is not part of an equation; use numbers, names, + - * / ** and "
             f"{', '.join(FUNCTIONS)}."
         )
+
+
+def _is_negated(node: Expression) -> TypeGuard[Sum]:
+    return isinstance(node, Sum) and len(node.terms) == 1 and node.terms[0][0] < 0
 
 
 def _short(text: str) -> str:

@@ -3,10 +3,9 @@
 An expression is made of numbers, named constants, coordinates, unknowns and derivatives of fields, joined by sums,
 products, powers and a fixed list of functions. Sums and products are n-ary, so that a long equation is a shallow tree.
 
-A derivative names *which* derivative by a sum of multi-indices: `u` is `((),)`, `u_x` is `(("x",),)`, and the Laplacian of
-u, once `collapse` has found that an equation only ever needs the sum, is `(("x", "x"), ("y", "y"))`. A network then
-carries one array for it in place of two.
-"""
+A derivative names *which* derivative by a sum of multi-indices: `u` is `((),)`, `u_x` is `(("x",),)`, and the
+Laplacian of u, once `collapse` has found that an equation only ever needs the sum, is `(("x", "x"), ("y", "y"))`. A
+network then carries one array for it in place of two."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -149,7 +148,8 @@ def evaluate(node: Expression, look_up: Callable[[Leaf], jax.Array]) -> Any:
 
 
 def collapse(node: Expression) -> Expression:
-    """Join second derivatives of one field that a sum adds with the same sign, as `u_xx + u_yy`, into one derivative."""
+    """Join second derivatives of one field that a sum adds with the same sign, as `u_xx + u_yy`, into one
+    derivative."""
     match node:
         case Sum(terms):
             joined: dict[tuple[int, str], list[tuple[str, ...]]] = {}

@@ -14,9 +14,12 @@ def read_csv(path: Path) -> pd.DataFrame:
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the CSV file itself.")
     try:
-        table = pd.read_csv(
-            path, dtype=str, keep_default_na=False, skipinitialspace=True, encoding="utf-8-sig"
-        )
+        # The header is read as a row, because pandas would quietly rename a repeated column; blank lines are kept,
+        # so that rows are counted as the user counts them.
+        cells = pd.read_csv(
+            path, header=None, dtype=str, keep_default_na=False, skipinitialspace=True, skip_blank_lines=False,
+            encoding="utf-8-sig",
+        )  # fmt: skip
     except pd.errors.EmptyDataError:
         raise InputError(f"{path} is empty; it needs a header and at least one reading.") from None
     except pd.errors.ParserError as error:
@@ -25,7 +28,11 @@ def read_csv(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    table.columns = [str(column).strip() for column in table.columns]
+    filled = cells.fillna("").ne("").any(axis=1)
+    if not filled.any():
+        raise InputError(f"{path} is empty; it needs a header and at least one reading.")
+    table = cells.iloc[1 : filled[filled].index[-1] + 1].reset_index(drop=True)
+    table.columns = [str(column).strip() for column in cells.iloc[0].fillna("")]
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         raise InputError(f"{path} has two columns named '{repeated[0]}'; rename one.")

@@ -15,9 +15,8 @@ from napinn.training.phases import Method
 class Data(eqx.Module):
     """All readings and the box.
 
-    Where every field is read at every point, a row is a point with all its fields, so that one pass of the network serves them;
-    otherwise a row is one reading and `field` says of what.
-    """
+    Where every field is read at every point, a row is a point with all its fields, so that one pass of the network
+    serves them; otherwise a row is one reading and `field` says of what."""
 
     points: Float[Array, "n d"]
     values: Float[Array, "n f"]

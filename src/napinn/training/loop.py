@@ -1,12 +1,13 @@
 """The one training loop: chunks of many steps compiled together, for every method and phase.
 
-The host sees one row of history a chunk. A chunk that ends in a number that is not finite is thrown away: the state before it
-stays, and the caller is told.
-"""
+The host sees one row of history a chunk. A chunk that ends in a number that is not finite is thrown away: the state
+before it stays, and the caller is told."""
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -29,9 +30,8 @@ from napinn.objective import (
     unknown_values,
 )
 from napinn.problem import Problem
-from napinn.scaling import robust_std
 from napinn.training.data import Data, draw
-from napinn.training.phases import FixedCost, Kind, Method, Phase, RelativeCost
+from napinn.training.phases import Kind, Method, Phase
 
 
 class State(eqx.Module):
@@ -102,9 +102,7 @@ def run_phase(
 ) -> Iterator[tuple[State, Snapshot]]:
     """Train one phase, giving the state and a snapshot after every chunk."""
     state = _enter(method, phase, state, data)
-    cached = (
-        all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
-    )
+    cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
     run_chunk = _compiled(problem, method, phase)
     step = 0
     while step < phase.steps:
@@ -116,9 +114,7 @@ def run_phase(
             raise DivergedError(f"in phase '{phase.name}', after step {step} of {phase.steps}")
         state = after
         step += count
-        unknowns = {
-            name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()
-        }
+        unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()}
         gate: dict[str, float] = {}
         if state.law is not None and phase.kind is not Kind.PLAIN:
             gate = {
@@ -154,13 +150,7 @@ def _enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     if law is None:
         scale = batch_std(misfit)
         law = Law(method.gating.density.init(for_law, misfit / scale), scale, jnp.zeros_like(scale))
-    match method.rejection:
-        case FixedCost(cost):
-            price = cost
-        case RelativeCost(deviations):
-            price = (deviations * robust_std(np.asarray(misfit))) ** 2
-        case other:
-            raise TypeError(f"no rule for the rejection cost {other!r}")
+    price = method.rejection.price(np.asarray(misfit))
     law = Law(law.density, law.scale, jnp.asarray(price, misfit.dtype))
     return State(state.learned, state.optimiser, law, key)
 
@@ -196,12 +186,12 @@ def _step_of(problem: Problem, method: Method, phase: Phase) -> Step:
 
 
 def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
+    plain = functools.partial(plain_loss, problem, phase.loss)
+
     def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
         key, for_batch = jax.random.split(state.key)
         batch = draw(data, method, for_batch)
-        slopes, losses = jax.grad(
-            lambda learned: plain_loss(problem, phase.loss, learned, batch), has_aux=True
-        )(state.learned)
+        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, batch)
         learned, optimiser = _descend(method, state, slopes)
         return State(learned, optimiser, state.law, key), losses
 
@@ -209,17 +199,13 @@ def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
 
 
 def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    gating = _gating_of(method)
+    gated = functools.partial(gated_loss, problem, phase.loss, _gating_of(method))
 
     def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
         key, for_batch, for_law = jax.random.split(state.key, 3)
         batch = draw(data, method, for_batch)
-        law = state.law
-        assert law is not None
-        slopes, (law, losses) = jax.grad(
-            lambda learned: gated_loss(problem, phase.loss, gating, learned, law, batch, for_law),
-            has_aux=True,
-        )(state.learned)
+        assert state.law is not None
+        slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, state.law, batch, for_law)
         learned, optimiser = _descend(method, state, slopes)
         return State(learned, optimiser, law, key), losses
 
@@ -236,9 +222,7 @@ def _law_step(method: Method) -> Step:
         assert state.law is not None
         law, surprise = learn_law(gating, state.law, misfit, for_law)
         nothing = jnp.zeros_like(surprise)
-        return State(state.learned, state.optimiser, law, key), Losses(
-            surprise, nothing, nothing, nothing, surprise
-        )
+        return State(state.learned, state.optimiser, law, key), Losses(surprise, nothing, nothing, nothing, surprise)
 
     return step
 
@@ -249,6 +233,6 @@ def _gating_of(method: Method) -> Gating:
     return method.gating
 
 
-def _descend(method: Method, state: State, slopes: Learned) -> tuple[Learned, optax.OptState]:
+def _descend(method: Method, state: State, slopes: Any) -> tuple[Learned, optax.OptState]:
     steps, optimiser = optimiser_of(method).update(slopes, state.optimiser)
     return eqx.apply_updates(state.learned, steps), optimiser

@@ -1,17 +1,19 @@
 """Phases and methods as data: what moves, on which data term, for how long.
 
-A method is a recipe, a list of phases with the parts that they share. It holds no code, so it goes into `result.json` whole and comes
-back from it.
-"""
+A method is a recipe, a list of phases with the parts that they share. It holds no code, so it goes into `result.json`
+whole and comes back from it."""
 
 import abc
 import enum
 from dataclasses import dataclass
 
+import numpy as np
+
 from napinn.collocation import Collocation, Uniform
 from napinn.losses import Loss, Squared
 from napinn.networks import MLP, Backbone
 from napinn.objective import Gating
+from napinn.scaling import robust_std
 
 
 class Kind(enum.Enum):
@@ -32,12 +34,13 @@ class Phase:
     steps: int
     loss: Loss = Squared()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", Kind(self.kind))
-
 
 class Rejection(abc.ABC):
     """The price of rejecting one reading, in the units of the data loss (λ_rej)."""
+
+    @abc.abstractmethod
+    def price(self, misfits: np.ndarray) -> float:
+        """λ_rej, given the misfits of all readings when gating begins."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,18 @@ class FixedCost(Rejection):
 
     cost: float
 
+    def price(self, misfits: np.ndarray) -> float:
+        return self.cost
+
 
 @dataclass(frozen=True)
 class RelativeCost(Rejection):
     """(k robust standard deviations of the misfits)², measured when gating begins, so that no unit matters."""
 
     deviations: float = 2.0
+
+    def price(self, misfits: np.ndarray) -> float:
+        return (self.deviations * robust_std(misfits)) ** 2
 
 
 @dataclass(frozen=True)

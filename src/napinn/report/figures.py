@@ -1,0 +1,209 @@
+"""Figures of a finished fit, each a function of a `FitResult` that draws on matplotlib axes.
+
+Colours are taken from maps that stay ordered in greyscale; flagged readings differ from good ones by shape as well as
+by colour."""
+
+from itertools import pairwise
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from napinn.equations import symbol
+from napinn.problem import Problem
+from napinn.result import FitResult
+
+FIELD_MAP = "cividis"
+GOOD, FLAGGED, LINE = "#3b6ea5", "#c2410c", "#1f2937"
+STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    "svg.fonttype": "path",
+}
+SLICES = 3
+MOST_POINTS = 4000
+"""Scatter plots show at most this many readings, evenly thinned, so that a large run still opens."""
+
+
+def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    # Figures are made without pyplot, so that no window system and no global state are involved.
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width, height))
+        axes = figure.subplots(1, columns, squeeze=False)
+        return figure, list(axes[0])
+
+
+def label(problem: Problem, name: str) -> str:
+    unit = problem.units.get(name)
+    return f"{symbol(name)} [{unit}]" if unit else symbol(name)
+
+
+def draw_field(result: FitResult, field: str) -> Figure:
+    """The field: a curve in one coordinate, a map in two, three slices through the last coordinate in more."""
+    names = tuple(result.problem.coordinates)
+    if len(names) == 1:
+        figure, (axes,) = new_figure(7.5, 3.2)
+        _curve(result, field, axes)
+        return figure
+    if len(names) == 2:
+        figure, (axes,) = new_figure(7.5, 3.6)
+        _map(result, field, axes, {}, None)
+        return figure
+    figure, panels = new_figure(9.5, 3.2, SLICES)
+    low, high = result.problem.coordinates[names[-1]]
+    edges = np.linspace(low, high, SLICES + 1)
+    recorded = result.readings.points[:, -1]
+    for axes, (start, end) in zip(panels, pairwise(edges), strict=True):
+        instant = recorded[np.argmin(np.abs(recorded - (start + end) / 2))]
+        fixed = {name: (a + b) / 2 for name, (a, b) in list(result.problem.coordinates.items())[2:-1]}
+        _map(result, field, axes, {**fixed, names[-1]: instant}, recorded == instant)
+        _title(axes, f"{symbol(field)} at {symbol(names[-1])} = {instant:.3g}")
+    return figure
+
+
+def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
+    """The learned noise law over the histogram of misfits."""
+    chosen = result.readings.field_index == result.problem.fields.index(field)
+    misfits, flagged = result.misfits[chosen], result.flagged[chosen]
+    low, high = np.quantile(misfits, [0.001, 0.999])
+    margin = 0.1 * (high - low) or 1.0
+    edges = np.linspace(low - margin, high + margin, 80)
+    width = edges[1] - edges[0]
+    for part, colour, name, hatch in ((~flagged, GOOD, "good", None), (flagged, FLAGGED, "flagged", "///")):
+        counts, _ = np.histogram(misfits[part], edges)
+        axes.bar(
+            edges[:-1], counts / (len(misfits) * width), width, align="edge", color=colour, alpha=0.55, hatch=hatch,
+            label=f"{name} readings",
+        )  # fmt: skip
+    noise = result.noise.get(field)
+    if noise is not None:
+        grid = np.linspace(edges[0], edges[-1], 600)
+        axes.plot(grid, noise.pdf(grid), color=LINE, linewidth=1.6, label="learned law")
+    axes.set_xlabel(f"misfit of {label(result.problem, field)}")
+    axes.set_ylabel("density")
+    _title(axes, "Noise law")
+    axes.legend()
+
+
+def draw_reliability(result: FitResult, axes: Axes) -> None:
+    """Reliability against the misfit in units of its running scale: the gate as the readings meet it."""
+    show = thinned(len(result.readings))
+    misfits, reliability, flagged = result.misfits[show], result.reliability[show], result.flagged[show]
+    axes.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
+    axes.scatter(misfits[~flagged], reliability[~flagged], s=6, color=GOOD, label="good", alpha=0.5, linewidths=0)
+    axes.scatter(
+        misfits[flagged], reliability[flagged], s=14, color=FLAGGED, marker="x", label="flagged", linewidths=0.8
+    )
+    axes.set_xlabel("misfit (reading minus field)")
+    axes.set_ylabel("reliability")
+    axes.set_ylim(-0.05, 1.05)
+    _title(axes, "Reliability of the readings")
+    axes.legend()
+
+
+def draw_sensors(result: FitResult, axes: Axes) -> None:
+    """Share of flagged readings by sensor: on a map where there are two places, along a line otherwise."""
+    table = result.sensors_table()
+    share = 100 * table["flagged_share"].to_numpy()
+    names = tuple(result.problem.coordinates)
+    if len(names) >= 3:
+        dots = axes.scatter(
+            table[names[0]], table[names[1]], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3
+        )
+        axes.figure.colorbar(dots, ax=axes, label="flagged, %")
+        axes.set_xlabel(label(result.problem, names[0]))
+        axes.set_ylabel(label(result.problem, names[1]))
+    else:
+        order = np.argsort(-share)[:40]
+        axes.bar(np.arange(len(order)), share[order], color=FLAGGED)
+        axes.set_xticks(np.arange(len(order)), [str(name)[:12] for name in table.index[order]], rotation=90)
+        axes.set_ylabel("flagged, %")
+    _title(axes, "Flagged readings by sensor")
+
+
+def draw_losses(result: FitResult, axes: Axes) -> None:
+    history = result.history
+    for name, style in (("total", "-"), ("equation", "--"), ("data", ":")):
+        positive = history[name].where(history[name] > 0)
+        axes.plot(history["step"], positive, style, color=LINE if name == "total" else GOOD, label=name, linewidth=1.2)
+    if (history["total"] > 0).any():
+        axes.set_yscale("log")
+    _mark_phases(result, axes)
+    axes.set_ylabel("loss")
+    _title(axes, "Losses")
+    axes.legend()
+
+
+def draw_unknowns(result: FitResult, axes: Axes) -> None:
+    for name, style in zip(result.unknowns, ("-", "--", ":", "-.") * len(result.unknowns), strict=False):
+        axes.plot(result.history["step"], result.history[name], style, color=LINE, label=label(result.problem, name))
+    _mark_phases(result, axes)
+    axes.set_ylabel("value")
+    _title(axes, "Coefficients")
+    axes.legend()
+
+
+def _title(axes: Axes, text: str) -> None:
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=10)
+
+
+def thinned(count: int) -> np.ndarray:
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).astype(int))
+
+
+def _mark_phases(result: FitResult, axes: Axes) -> None:
+    starts = result.history.groupby("phase", sort=False)["step"].min()
+    for number, (phase, step) in enumerate(starts.items()):
+        if number:
+            axes.axvline(float(step), color="grey", linewidth=0.6)
+        axes.annotate(str(phase), (float(step), 0.01), xycoords=("data", "axes fraction"), fontsize=7, color="grey")
+    axes.set_xlabel("step")
+
+
+def _span(result: FitResult, field: str) -> dict[str, float]:
+    """One colour scale for every slice: the range of the fitted field at the readings."""
+    predicted = result.predicted[result.readings.field_index == result.problem.fields.index(field)]
+    return {"vmin": float(predicted.min()), "vmax": float(predicted.max())} if predicted.size else {}
+
+
+def _curve(result: FitResult, field: str, axes: Axes) -> None:
+    ((name, (low, high)),) = result.problem.coordinates.items()
+    grid = np.linspace(low, high, 600)
+    chosen = np.flatnonzero(result.readings.field_index == result.problem.fields.index(field))
+    chosen = chosen[thinned(len(chosen))] if len(chosen) else chosen
+    places, values, flagged = result.readings.points[chosen, 0], result.readings.values[chosen], result.flagged[chosen]
+    axes.plot(grid, result.field.at(**{name: grid})[field], color=LINE, label="fitted field")
+    axes.scatter(places[~flagged], values[~flagged], s=12, color=GOOD, label="good", linewidths=0)
+    axes.scatter(places[flagged], values[flagged], s=26, color=FLAGGED, marker="x", label="flagged")
+    axes.set_xlabel(label(result.problem, name))
+    axes.set_ylabel(label(result.problem, field))
+    axes.legend()
+
+
+def _map(result: FitResult, field: str, axes: Axes, fixed: dict[str, float], near: np.ndarray | None) -> None:
+    """The field over two coordinates, the readings close by drawn on it."""
+    first, second = [name for name in result.problem.coordinates if name not in fixed][:2]
+    spans = [result.problem.coordinates[name] for name in (first, second)]
+    grids = np.meshgrid(*(np.linspace(*span, 120) for span in spans), indexing="ij")
+    values = result.field.at(**dict(zip((first, second), grids, strict=True)), **fixed)[field]
+    span = _span(result, field)
+    image = axes.pcolormesh(grids[0], grids[1], values, cmap=FIELD_MAP, shading="gouraud", rasterized=True, **span)
+    axes.figure.colorbar(image, ax=axes, label=label(result.problem, field) if len(fixed) < 1 else None)
+    chosen = result.readings.field_index == result.problem.fields.index(field)
+    chosen = np.flatnonzero(chosen if near is None else chosen & near)
+    chosen = chosen[thinned(len(chosen))] if len(chosen) else chosen
+    columns = [tuple(result.problem.coordinates).index(name) for name in (first, second)]
+    x, y = result.readings.points[chosen][:, columns].T
+    flagged = result.flagged[chosen]
+    axes.scatter(x[~flagged], y[~flagged], s=5, color="white", edgecolors="black", linewidths=0.3)
+    axes.scatter(x[flagged], y[flagged], s=22, color=FLAGGED, marker="x", linewidths=1.2)
+    axes.set_xlabel(label(result.problem, first))
+    axes.set_ylabel(label(result.problem, second))

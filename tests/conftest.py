@@ -1,0 +1,60 @@
+"""Strict numerics for every test: x64 available, no silent rank promotion, shapes and types checked at run time."""
+
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+from jaxtyping import install_import_hook
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Must come before napinn is imported anywhere. An int may stand where a float is asked for, as Python's typing has it.
+install_import_hook("napinn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+from collections.abc import Callable  # noqa: E402
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+import pytest  # noqa: E402
+
+from napinn.methods import na_pinn  # noqa: E402
+from napinn.networks import MLP  # noqa: E402
+from napinn.problem import Problem, Unknown  # noqa: E402
+from napinn.readings import Readings, read_table  # noqa: E402
+from napinn.training import Method  # noqa: E402
+
+DECAY = 0.8
+
+
+@pytest.fixture
+def decay_problem() -> Problem:
+    """u' = -k u, the smallest inverse problem there is."""
+    return Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)}, name="decay")
+
+
+@pytest.fixture
+def decay_table() -> pd.DataFrame:
+    """400 readings of exp(-k t) with small noise; every tenth is a gross positive outlier."""
+    rng = np.random.default_rng(3)
+    times = np.sort(rng.uniform(0.0, 3.0, 400))
+    values = np.exp(-DECAY * times) + rng.normal(0.0, 0.02, 400)
+    values[::10] += rng.uniform(0.4, 1.0, 40)
+    return pd.DataFrame({"t": times, "u": values})
+
+
+@pytest.fixture
+def decay_readings(decay_problem: Problem, decay_table: pd.DataFrame) -> Readings:
+    return read_table(decay_table, tuple(decay_problem.coordinates), decay_problem.fields)
+
+
+@pytest.fixture
+def small_method() -> Callable[..., Method]:
+    """naPINN on a network small enough for a test."""
+
+    def make(steps: int = 600, **parts: object) -> Method:
+        sizes = {"backbone": MLP(16, 2), "collocation_batch": 64, "reading_batch": 128, "log_every": 50}
+        return na_pinn(steps, **{**sizes, **parts})  # pyright: ignore[reportArgumentType]
+
+    return make

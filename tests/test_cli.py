@@ -1,0 +1,171 @@
+"""The command line as a new user meets it: exit codes, one sentence for bad input, files, and pure JSON when asked."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from napinn.cli import main
+
+PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
+
+
+@pytest.fixture
+def folder(tmp_path, decay_table, monkeypatch):
+    decay_table.assign(note="<b>kept</b>").to_csv(tmp_path / "readings.csv", index=False)
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def napinn(monkeypatch, capfd, *arguments):
+    """Run the command in this process; exit code, standard output, standard error."""
+    monkeypatch.setattr(sys, "argv", ["napinn", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main.run()
+    out, err = capfd.readouterr()
+    return stop.value.code, out, err
+
+
+def test_a_fit_writes_a_whole_run_folder(folder, monkeypatch, capfd):
+    code, out, err = napinn(
+        monkeypatch, capfd, "fit", "readings.csv", "--problem", "problem.yaml", "--steps", "60", "--json"
+    )
+    assert code == 0
+    told = json.loads(out)
+    assert told["folder"] == "runs/readings"
+    assert set(told["unknowns"]) == {"k"}
+    assert "warm-up" in err
+    run = folder / "runs" / "readings"
+    assert {p.name for p in run.iterdir()} == {
+        "result.json", "readings.csv", "field.nc", "history.csv", "model.npz", "report.html"
+    }  # fmt: skip
+    saved = json.loads((run / "result.json").read_text())
+    assert {"versions", "seed", "method", "problem", "status", "message", "unknowns", "precision"} <= set(saved)
+    given, marked = pd.read_csv("readings.csv"), pd.read_csv(run / "readings.csv")
+    pd.testing.assert_frame_equal(marked[given.columns], given)
+    assert set(marked["verdict"]) <= {"good", "unreliable"}
+    with xr.open_dataset(run / "field.nc", engine="h5netcdf") as field:
+        assert field["u"].dims == ("t",)
+        assert np.isfinite(field["u"]).all()
+    report = (run / "report.html").read_text()
+    assert "∂u/∂t = −k u" in report
+    assert "http" not in report.replace("http-equiv", "")
+
+    code, _, err = napinn(monkeypatch, capfd, "fit", "readings.csv", "--problem", "problem.yaml", "--steps", "60")
+    assert code == 2
+    assert "already exists" in err
+    code, out, _ = napinn(
+        monkeypatch, capfd, "fit", "readings.csv", "-p", "problem.yaml", "--steps", "60", "-m", "pinn", "--overwrite"
+    )
+    assert code == 0
+    assert "readings flagged" in out
+
+
+def test_a_folder_that_is_no_run_is_never_removed(folder, monkeypatch, capfd):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.tex").write_text("x")
+    code, _, err = napinn(monkeypatch, capfd, "fit", "readings.csv", "-p", "problem.yaml", "-o", "mine", "--overwrite")
+    assert code == 2
+    assert "not a run of napinn" in err
+    assert (folder / "mine" / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "none.csv", "-p", "problem.yaml"], "none.csv does not exist"),
+        (["fit", "readings.csv", "-p", "none.yaml"], "none.yaml does not exist"),
+        (["fit", "readings.csv", "-p", "readings.csv"], "readings.csv"),
+        (
+            ["fit", "readings.csv", "-p", "problem.yaml", "-m", "napin"],
+            "there is no method 'napin'; did you mean 'na_pinn'?",
+        ),
+        (["fit", "readings.csv"], "--problem"),
+        (["fit", "readings.csv", "-p", "problem.yaml", "--steps", "0"], "--steps"),
+        (["simulate", "alen_cahn"], "did you mean 'allen_cahn'?"),
+        (["simulate", "allen_cahn", "--outliers", "1.5", "-o", "new.csv"], "share of outliers"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(folder, monkeypatch, capfd, arguments, said):
+    code, out, err = napinn(monkeypatch, capfd, *arguments)
+    assert code == 2
+    assert said in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_an_interrupted_fit_leaves_a_usable_run(folder, monkeypatch, capfd):
+    from napinn import load
+    from napinn.cli import progress
+
+    def stop(self, snapshot):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress._Lines, "__call__", stop)
+    code, out, _ = napinn(monkeypatch, capfd, "fit", "readings.csv", "-p", "problem.yaml", "--steps", "300")
+    assert code == 130
+    assert "interrupted" in out
+    assert load("runs/readings").status.name == "INTERRUPTED"
+
+
+def test_simulate_writes_readings_labels_and_a_problem_that_fit(folder, monkeypatch, capfd):
+    code, out, _ = napinn(monkeypatch, capfd, "simulate", "allen_cahn", "--outliers", "0.1", "-o", "ac.csv", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert (told["count"], told["outliers"]) == (22_500, 2_250)
+    labels = pd.read_csv(told["labels"])
+    readings = pd.read_csv(told["readings"])
+    assert "u_outlier" not in readings.columns
+    noise = (readings["u"] - labels["u_true"])[~labels["u_outlier"]] / np.abs(labels["u_true"]).mean()
+    assert noise.std() == pytest.approx(0.673, rel=0.02)
+    assert noise.mean() == pytest.approx(0.0475, abs=0.02)
+    gross = (readings["u"] - labels["u_true"])[labels["u_outlier"]] / np.abs(labels["u_true"]).mean()
+    assert gross.min() >= 3 * 0.67
+    assert gross.max() <= 10 * 0.68
+    from napinn.io import read_csv
+    from napinn.problem_file import bind_readings, load_problem_file
+
+    problem, table = bind_readings(load_problem_file(folder / "ac.problem.yaml"), read_csv(folder / "ac.csv"), "ac.csv")
+    assert len(table) == 22_500
+    assert problem.unknowns["eps"].start == 1.0
+
+
+def test_the_demo_prints_the_promised_keys(folder, monkeypatch, capfd):
+    code, out, _ = napinn(monkeypatch, capfd, "demo", "--steps", "12", "--json")
+    assert code in (0, 3)
+    told = json.loads(out)
+    keys = {
+        "rmae",
+        "rmse",
+        "unknowns",
+        "outliers",
+        "outliers_flagged",
+        "good_readings",
+        "good_flagged",
+        "seconds",
+        "steps",
+    }
+    assert {name: keys <= set(row) for name, row in told.items()} == {"pinn": True, "na_pinn": True}
+    assert told["na_pinn"]["outliers"] + told["na_pinn"]["good_readings"] == 22_500
+
+
+def test_help_does_not_wait_for_jax():
+    code = "import sys; import napinn.cli.main; sys.exit('jax' in sys.modules or 'pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_user_text_is_shown_as_text_in_the_report(decay_problem, decay_table, small_method):
+    from napinn import fit, read_table
+    from napinn.report.html import report_html
+
+    named = decay_table.assign(sensor="<script>alert(1)</script>")
+    named.loc[0, "sensor"] = "fine"
+    result = fit(decay_problem, read_table(named, ("t",), ("u",)), small_method(60))
+    page = report_html(result)
+    assert "<script>" not in page
