@@ -83,9 +83,9 @@ def test_a_users_own_network_has_partials_of_any_order():
 @pytest.fixture
 def framed() -> FieldNetwork:
     """An MLP in a frame that is far from the identity."""
-    low, high = (-3.0, 0.0, 100.0), (1.0, 0.02, 400.0)
+    box = {"x": (-3.0, 1.0), "y": (0.0, 0.02), "t": (100.0, 400.0)}
     readings = [np.array([900.0, 1000.0, 1200.0]), np.array([-0.01, 0.0, 0.04])]
-    frame = fitted_frame(low, high, readings, jnp.dtype(jnp.float64))
+    frame = fitted_frame(Problem(box, ("u", "v"), ("u_t = v_x",)), readings, jnp.dtype(jnp.float64))
     ends = jnp.ones((3,))
     return FieldNetwork(MLP(12, 3).init(jax.random.key(5), 3, 2, -ends, ends), frame)
 

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from napinn.errors import InputError as InputError
     from napinn.fit import fit as fit
+    from napinn.methods import as_printed as as_printed
+    from napinn.methods import b_pinn as b_pinn
+    from napinn.methods import lad_pinn as lad_pinn
+    from napinn.methods import mad_pinn as mad_pinn
     from napinn.methods import na_pinn as na_pinn
+    from napinn.methods import or_pinn as or_pinn
     from napinn.methods import pinn as pinn
     from napinn.problem import Problem as Problem
     from napinn.problem import Unknown as Unknown
@@ -38,9 +43,14 @@ _HOMES = {
     "Problem": "problem",
     "Readings": "readings",
     "Unknown": "problem",
+    "as_printed": "methods",
+    "b_pinn": "methods",
     "fit": "fit",
+    "lad_pinn": "methods",
     "load": "run_folder",
+    "mad_pinn": "methods",
     "na_pinn": "methods",
+    "or_pinn": "methods",
     "pinn": "methods",
     "read_table": "readings",
     "save": "run_folder",

@@ -85,9 +85,9 @@ def initial(problem: Problem, readings: Readings, method: Method, key: jax.Array
 
 def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
     if not method.scaled:
-        return identity_frame(len(problem.coordinates), len(problem.fields), dtype)
+        return identity_frame(len(problem.coordinates), len(problem.fields), dtype, len(problem.equations))
     values = [readings.of_field(index) for index in range(len(problem.fields))]
-    return fitted_frame(problem.lows, problem.highs, values, dtype)
+    return fitted_frame(problem, values, dtype)
 
 
 def _finish(
@@ -107,6 +107,8 @@ def _finish(
     gated = any(phase.kind is Kind.GATED for phase in method.phases)
     if state.law is not None and method.gating is not None and gated:
         reliability = np.asarray(reliabilities(method.gating, state.learned, state.law, misfit), float)[place]
+    elif state.kept is not None:
+        reliability = np.asarray(state.kept, float).reshape(-1)[place]
     gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
     predicted = readings.values - np.asarray(misfit, float)[place] * gains
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()}

@@ -1,36 +1,67 @@
-"""Methods: named recipes of phases, written as functions.
+"""Methods: named recipes of phases, written as functions, and the tables of what there is.
 
-`paper=True` gives a method exactly as printed: coordinates and fields unscaled, the paper's batch and budget.
-Otherwise the same recipe runs in scaled coordinates with the `quick` batch and a budget for a desktop."""
+A method called with its defaults runs in scaled coordinates with batches for a desktop. `as_printed` puts any of them
+back into the paper's setting: coordinates and fields unscaled, its batch sizes, its grid of collocation points."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from napinn import collocation, density, losses, networks, training
 from napinn.collocation import Grid
-from napinn.density import EBM, Density
+from napinn.density import EBM, GMM, KDE, Density
 from napinn.gate import Gate
-from napinn.losses import Loss, Squared
+from napinn.losses import Absolute, Huber, Loss, QGaussian, Squared
+from napinn.networks import FLS, KAN, MLP, Backbone, BayesianMLP, PirateNet, QRes
 from napinn.objective import Gating
-from napinn.training import FixedCost, Kind, Method, Phase, Rejection, RelativeCost
+from napinn.training import Kind, Method, Phase, Rejection, RelativeCost, Screen
 
-PAPER = {"collocation": Grid(100), "collocation_batch": 4000, "reading_batch": 1000, "scaled": False}
-"""What the paper's presets share; its published settings name the batch sizes."""
-PAPER_STEPS = 30_000
+STEPS = 10_000
+DIVERGENCE_WEIGHT = 1e-6
 
 
-def pinn(steps: int = 10_000, *, loss: Loss = Squared(), **parts: Any) -> Method:
+def pinn(steps: int = STEPS, *, loss: Loss = Squared(), name: str = "pinn", **parts: Any) -> Method:
     """A plain physics-informed network: every reading counts alike."""
-    return Method("pinn", (Phase("training", Kind.PLAIN, steps, loss),), **parts)
+    return Method(name, (Phase("training", Kind.PLAIN, steps, loss),), **parts)
+
+
+def lad_pinn(steps: int = STEPS, **parts: Any) -> Method:
+    """Least absolute deviations in place of least squares."""
+    return pinn(steps, loss=Absolute(), name="lad_pinn", **parts)
+
+
+def or_pinn(steps: int = STEPS, *, q: float = 2.9, **parts: Any) -> Method:
+    """A q-Gaussian likelihood, heavy-tailed for large q."""
+    return pinn(steps, loss=QGaussian(q), name="or_pinn", **parts)
+
+
+def mad_pinn(steps: int = STEPS, *, screen: Screen = Screen(), **parts: Any) -> Method:
+    """Least absolute deviations for half of the steps, then least squares on the readings within three deviations."""
+    phases = (
+        Phase("absolute", Kind.PLAIN, steps // 2, Absolute()),
+        Phase("screened", Kind.PLAIN, steps - steps // 2, Squared(), screen),
+    )
+    return Method("mad_pinn", phases, **parts)
+
+
+def b_pinn(steps: int = STEPS, *, backbone: BayesianMLP = BayesianMLP(), **parts: Any) -> Method:
+    """A mean-field Gaussian posterior over the network's weights; predictions use its mean."""
+    method = pinn(steps, name="b_pinn", backbone=backbone, **parts)
+    return dataclasses.replace(method, divergence_weight=DIVERGENCE_WEIGHT)
 
 
 def na_pinn(
-    steps: int = 10_000,
+    steps: int = STEPS,
     *,
     warm_up: int | None = None,
     law_steps: int | None = None,
     estimator: Density = EBM(),
     gate: Gate = Gate(),
+    scale: density.Scale = density.RunningStd(),
     loss: Loss = Squared(),
     rejection: Rejection = RelativeCost(),
     **parts: Any,
@@ -38,6 +69,7 @@ def na_pinn(
     """The paper's method: warm-up, then the noise law alone, then field, law and gate together.
 
     The warm-up takes a sixth of the budget, and the law as many steps again that are not counted, as in the paper.
+    `warm_up=0` trains everything together from the start; `law_steps=0` lets the law begin with the joint phase.
     """
     warm_up = steps // 6 if warm_up is None else warm_up
     law_steps = warm_up if law_steps is None else law_steps
@@ -47,11 +79,54 @@ def na_pinn(
         Phase("joint", Kind.GATED, steps - warm_up, loss),
     )
     kept = tuple(phase for phase in phases if phase.steps > 0)
-    return Method("na_pinn", kept, gating=Gating(estimator, gate), rejection=rejection, **parts)
+    return Method("na_pinn", kept, gating=Gating(estimator, gate, scale), rejection=rejection, **parts)
 
 
-METHODS: Mapping[str, Any] = {"na_pinn": na_pinn, "pinn": pinn}
-"""For the command line, where a method is a word."""
+def as_printed(method: Method, rejection: Rejection | None = None) -> Method:
+    """The method in the paper's setting; its rejection cost is a number in the readings' own units, squared."""
+    printed = dataclasses.replace(
+        method, collocation=Grid(100), collocation_batch=4000, reading_batch=1000, scaled=False
+    )
+    return printed if rejection is None else dataclasses.replace(printed, rejection=rejection)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a table of what there is."""
+
+    make: Callable[..., Any]
+    summary: str
+    source: str
+
+
+_NAPINN = "Kim & Kang 2026"
+METHODS: Mapping[str, Entry] = {
+    "na_pinn": Entry(na_pinn, "learned noise law and reliability gate", _NAPINN),
+    "pinn": Entry(pinn, "least squares, every reading alike", "Raissi et al. 2019"),
+    "lad_pinn": Entry(lad_pinn, "least absolute deviations", "Peng et al. 2022"),
+    "mad_pinn": Entry(mad_pinn, "absolute deviations, then squares on screened readings", "Peng et al. 2022"),
+    "or_pinn": Entry(or_pinn, "q-Gaussian likelihood (q = 2.9)", "Duarte et al. 2025"),
+    "b_pinn": Entry(b_pinn, "mean-field posterior over the weights", "Yang et al. 2021"),
+}
+BACKBONES: Mapping[str, Entry] = {
+    "mlp": Entry(MLP, "tanh layers", "the default of the paper"),
+    "fls": Entry(FLS, "learned sine features, then tanh layers", "Wong et al. 2022"),
+    "qres": Entry(QRes, "quadratic residual layers", "Bu & Karpatne 2021"),
+    "piratenet": Entry(PirateNet, "Fourier embedding, gated adaptive residual blocks", "Wang et al. 2024"),
+    "kan": Entry(KAN, "cubic B-splines on every connection", "Liu et al. 2024"),
+    "bayesian": Entry(BayesianMLP, "tanh layers with a Gaussian posterior", "Yang et al. 2021"),
+}
+DENSITIES: Mapping[str, Entry] = {
+    "ebm": Entry(EBM, "energy network, normalised on a grid", _NAPINN),
+    "gmm": Entry(GMM, "three trainable Gaussians", _NAPINN),
+    "kde": Entry(KDE, "kernels on recent misfits, Silverman's bandwidth", _NAPINN),
+}
+LOSSES: Mapping[str, Entry] = {
+    "squared": Entry(Squared, "Gaussian noise", "Gauss 1809"),
+    "absolute": Entry(Absolute, "Laplace noise", "Laplace 1774"),
+    "q_gaussian": Entry(lambda: QGaussian(2.9), "Tsallis noise, q = 2.9", "Duarte et al. 2025"),
+    "huber": Entry(lambda: Huber(1.0), "squares within one unit of scaled misfit, straight beyond", "Huber 1964"),
+}
 
 SETTINGS: Mapping[str, type] = {
     cls.__name__: cls
@@ -61,17 +136,36 @@ SETTINGS: Mapping[str, type] = {
         Kind,
         Gating,
         Gate,
-        FixedCost,
-        RelativeCost,
+        Screen,
+        training.FixedCost,
+        training.RelativeCost,
         training.Adam,
         density.EBM,
+        density.GMM,
+        density.KDE,
+        density.Silverman,
+        density.CrossValidated,
         density.RunningStd,
         density.BatchStd,
         losses.Squared,
         losses.Absolute,
+        losses.QGaussian,
+        losses.Huber,
         networks.MLP,
+        networks.FLS,
+        networks.QRes,
+        networks.PirateNet,
+        networks.KAN,
+        networks.BayesianMLP,
         collocation.Uniform,
         collocation.Grid,
     )
 }
 """Every class that may stand in a saved method."""
+
+
+def parameters(backbone: Backbone, inputs: int = 3, outputs: int = 2) -> int:
+    """Trained numbers of a backbone, counted without making any array."""
+    ends = jnp.ones((inputs,))
+    shapes = jax.eval_shape(lambda key: backbone.init(key, inputs, outputs, -ends, ends), jax.random.key(0))
+    return networks.parameter_count(shapes)

@@ -8,7 +8,9 @@ Misfits are standardised once, here, and reach density and gate only so. Neither
 gradient into the network: the density sees misfits as data, and the gate sees log-densities as data unless
 `through_score` is set."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,6 +20,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from napinn.density import Density, RunningStd, Scale
 from napinn.gate import FLAG_BELOW, Gate, GateState
 from napinn.losses import Loss
+from napinn.networks import divergence, sampled
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
 
@@ -30,6 +33,8 @@ class Batch(eqx.Module):
     values: Float[Array, "n f"]
     field: Int[Array, " n"] | None
     """Which field each row of one-column `values` is a reading of; None when `values` holds every field."""
+    kept: Float[Array, "n f"] | None = None
+    """1 for readings that count and 0 for those screened out; None when all count."""
 
 
 class Learned(eqx.Module):
@@ -87,15 +92,21 @@ def misfits(field: FieldNetwork, batch: Batch) -> Float[Array, " m"]:
 def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
     values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
     residuals = problem.residuals(points, values, unknown_values(problem, learned.unknowns))
-    return jnp.mean(jnp.sum(residuals * residuals, axis=1))
+    standard = residuals / jax.lax.stop_gradient(learned.field.frame.residual)[None]
+    return jnp.mean(jnp.sum(standard * standard, axis=1))
 
 
 def plain_loss(problem: Problem, loss: Loss, learned: Learned, batch: Batch) -> tuple[Array, Losses]:
-    """Physics and data, every reading counted alike."""
+    """Physics and data, every reading that was not screened out counted alike."""
     equation = equation_loss(problem, learned, batch.collocation)
-    data = jnp.mean(loss(misfits(learned.field, batch)))
-    nothing = jnp.zeros_like(data)
-    return equation + data, Losses(equation + data, equation, data, nothing, nothing)
+    each = loss(misfits(learned.field, batch))
+    nothing = jnp.zeros_like(equation)
+    if batch.kept is None:
+        data, rejected = jnp.mean(each), nothing
+    else:
+        kept = batch.kept.reshape(-1)
+        data, rejected = jnp.sum(kept * each) / jnp.maximum(jnp.sum(kept), 1.0), 1.0 - jnp.mean(kept)
+    return equation + data, Losses(equation + data, equation, data, rejected, nothing)
 
 
 def gated_loss(
@@ -127,6 +138,19 @@ def learn_law(gating: Gating, law: Law, misfit: Float[Array, " n"], key: PRNGKey
     scale = gating.scale.update(law.scale, misfit)
     density, log_prob = gating.density.update(law.density, misfit / scale, key)
     return Law(density, scale, law.rejection), -jnp.mean(log_prob)
+
+
+def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Callable[..., tuple[Array, Any]]:
+    """The loss of one draw from the network's posterior, plus `weight` times its divergence from the prior.
+
+    A network without a posterior is its own draw, and the divergence is zero.
+    """
+
+    def sampled_loss(learned: Learned, key: PRNGKeyArray, *rest: Any) -> tuple[Array, Any]:
+        total, info = loss(sampled(learned, key), *rest)
+        return total + weight * divergence(learned).astype(total.dtype), info
+
+    return sampled_loss if weight > 0.0 else lambda learned, key, *rest: loss(learned, *rest)
 
 
 def reliabilities(gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]) -> Float[Array, " n"]:

@@ -5,6 +5,7 @@ user's own) nested forward mode along the coordinate axes, over the whole batch 
 which the tests hold."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -26,7 +27,7 @@ class FieldNetwork(eqx.Module):
     A network that is not one of ours, any module that maps (n, d) to (n, f), works too; its derivatives are nested.
     """
 
-    network: Network | Callable[[Array], Array]
+    network: Network | Callable[[Any], Any]
     frame: Frame
 
     def __call__(self, points: Float[Array, "n d"]) -> Float[Array, "n f"]:
@@ -47,8 +48,7 @@ class FieldNetwork(eqx.Module):
 
     def _flow(self, points: Flow) -> Flow:
         frame = jax.lax.stop_gradient(self.frame)
-        network: Callable[..., Flow] = self.network
-        inner = network(shift_and_scale(points, frame.shift, frame.factor))
+        inner = self.network(shift_and_scale(points, frame.shift, frame.factor))
         return shift_and_scale(inner, frame.offset, frame.gain)
 
 

@@ -7,6 +7,7 @@ pickled."""
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ import xarray as xr
 
 from napinn.errors import InputError, nearest
 from napinn.gate import FLAG_BELOW
+from napinn.networks import BayesianLinear, sampled
 from napinn.objective import Law, Learned
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
@@ -83,6 +85,19 @@ class FittedField:
         grids = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in self.coordinates))
         values = self(np.stack([grid.reshape(-1) for grid in grids], axis=1))
         return {name: values[:, index].reshape(grids[0].shape) for index, name in enumerate(self.fields)}
+
+    def spread(self, points: np.ndarray, samples: int = 64, seed: int = 0) -> np.ndarray:
+        """Standard deviation of the field over draws from the network's posterior, (n, f); only a B-PINN has one."""
+        if not any(isinstance(leaf, BayesianLinear) for leaf in _layers(self.network)):
+            raise InputError("this fit has no posterior over its network; fit with the method 'b_pinn' for a spread.")
+        with jax.enable_x64(self.network.frame.gain.dtype == jnp.float64):
+            keys = jax.random.split(jax.random.key(seed), samples)
+            draws = [FittedField(sampled(self.network, key), self.coordinates, self.fields)(points) for key in keys]
+        return np.std(draws, axis=0)
+
+
+def _layers(network: FieldNetwork) -> list[Any]:
+    return jax.tree.leaves(network, is_leaf=lambda node: isinstance(node, BayesianLinear))
 
 
 @jax.jit

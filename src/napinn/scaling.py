@@ -10,39 +10,62 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from napinn.problem import Problem
+
 MAD_TO_STD = 1.4826
 """The standard deviation of a Gaussian over its median absolute deviation."""
 
 
 class Frame(eqx.Module):
-    """Network coordinate = (coordinate + shift) * factor; field = (network output + offset) * gain."""
+    """Network coordinate = (coordinate + shift) * factor; field = (network output + offset) * gain.
+
+    Losses are taken of misfits in units of `gain` and of residuals in units of `residual`.
+    """
 
     shift: Float[Array, " d"]
     factor: Float[Array, " d"]
     offset: Float[Array, " f"]
     gain: Float[Array, " f"]
+    residual: Float[Array, " e"]
 
 
-def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype) -> Frame:
-    return Frame(
-        jnp.zeros((inputs,), dtype),
-        jnp.ones((inputs,), dtype),
-        jnp.zeros((outputs,), dtype),
-        jnp.ones((outputs,), dtype),
-    )
+def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int = 1) -> Frame:
+    zeros, ones = ([jnp.full((n,), value, dtype) for n in (inputs, outputs, equations)] for value in (0.0, 1.0))
+    return Frame(zeros[0], ones[0], zeros[1], ones[1], ones[2])
 
 
-def fitted_frame(low: Sequence[float], high: Sequence[float], values: Sequence[np.ndarray], dtype: jnp.dtype) -> Frame:
-    """The frame of a box and of the readings of each field (an empty array for a field that was not measured)."""
-    lows, highs = np.asarray(low, float), np.asarray(high, float)
+def fitted_frame(problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtype) -> Frame:
+    """The frame of a problem's box and of the readings of each field (an empty array for a field not measured)."""
+    lows, highs = np.asarray(problem.lows, float), np.asarray(problem.highs, float)
     centres = np.array([np.median(v) if v.size else 0.0 for v in values])
     gains = np.array([robust_std(v) or 1.0 for v in values])
-    return Frame(
-        jnp.asarray(-(lows + highs) / 2.0, dtype),
-        jnp.asarray(2.0 / (highs - lows), dtype),
-        jnp.asarray(centres / gains, dtype),
-        jnp.asarray(gains, dtype),
-    )
+    arrays = (-(lows + highs) / 2.0, 2.0 / (highs - lows), centres / gains, gains, residual_units(problem, gains))
+    return Frame(*(jnp.asarray(array, dtype) for array in arrays))
+
+
+def residual_units(problem: Problem, gains: np.ndarray) -> np.ndarray:
+    """How large each equation's terms typically are, so that no equation weighs more for the unit it is written in.
+
+    Each derivative is given its natural size, field gain over half-widths of the box, one at a time with all others
+    zero, and the largest response of the equation counts. Unknowns are zero in the first attempt, because their start
+    may be orders of magnitude away; they stand at their start only where nothing responds without them."""
+    half = {name: (high - low) / 2.0 for name, (low, high) in problem.coordinates.items()}
+    centre = jnp.asarray([[(low + high) / 2.0 for low, high in problem.coordinates.values()]])
+    zero = {terms: jnp.zeros((1, len(problem.fields))) for terms in problem.wanted}
+    still = np.zeros(len(problem.equations))
+    largest = still
+    for unknowns in (dict.fromkeys(problem.unknowns, 0.0), {n: u.start for n, u in problem.unknowns.items()}):
+        numbers = {name: jnp.asarray(value) for name, value in unknowns.items()}
+        rest = np.asarray(problem.residuals(centre, zero, numbers))[0]
+        responses = [still]
+        for terms in zero:
+            width = np.prod([half[axis] for axis in terms[0]])
+            for field, gain in enumerate(gains):
+                moved = {**zero, terms: zero[terms].at[0, field].set(gain / width)}
+                response = np.abs(np.asarray(problem.residuals(centre, moved, numbers))[0] - rest)
+                responses.append(np.where(np.isfinite(response), response, 0.0))
+        largest = np.where(largest > 0.0, largest, np.max(responses, axis=0))
+    return np.where(largest > 0.0, largest, 1.0)
 
 
 def robust_std(values: np.ndarray) -> float:

@@ -36,9 +36,7 @@ class Benchmark:
         """A dense grid of places at every recorded instant."""
         places = self._places(EVALUATION_A_SIDE)
         instants = self._instants()
-        return np.concatenate(
-            [np.tile(places, (self.times, 1)), np.repeat(instants, len(places))[:, None]], axis=1
-        )
+        return np.concatenate([np.tile(places, (self.times, 1)), np.repeat(instants, len(places))[:, None]], axis=1)
 
     def _places(self, a_side: int) -> np.ndarray:
         *spatial, _ = zip(self.problem.lows, self.problem.highs, strict=True)

@@ -12,7 +12,7 @@ from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
-from napinn.cli.fitting import exit_code, method_named
+from napinn.cli.fitting import Choice, exit_code
 from napinn.cli.progress import progress_display
 from napinn.equations import symbol
 from napinn.fit import fit
@@ -30,7 +30,7 @@ def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_js
     prepare(out, overwrite)
     corrupted = corrupt(benchmark, OUTLIERS, seed)
     readings = read_table(corrupted.table, tuple(problem.coordinates), problem.fields, source="demo")
-    methods = [method_named(name, steps) for name in ("pinn", "na_pinn")]
+    methods = [Choice(name, steps=steps).make() for name in ("pinn", "na_pinn")]
     rows: dict[str, dict[str, Any]] = {}
     result = None
     for method in methods:

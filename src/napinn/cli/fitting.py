@@ -1,7 +1,11 @@
 """`napinn fit`."""
 
+import inspect
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,7 +16,7 @@ from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fit import fit
 from napinn.io import read_csv
-from napinn.methods import METHODS
+from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 from napinn.problem_file import bind_readings, load_problem_file
 from napinn.report.html import write_report
 from napinn.result import FitResult, FitStatus
@@ -20,18 +24,47 @@ from napinn.run_folder import describe, prepare, save
 from napinn.training import Method
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A method and its parts by their words on the command line; None leaves a part as the method has it."""
+
+    method: str
+    backbone: str | None = None
+    density: str | None = None
+    loss: str | None = None
+    steps: int | None = None
+    double: bool = False
+
+    def make(self) -> Method:
+        parts: dict[str, Any] = {"double": self.double}
+        if self.steps is not None:
+            parts["steps"] = self.steps
+        if self.backbone is not None:
+            parts["backbone"] = _named(self.backbone, BACKBONES, "backbone")()
+        if self.density is not None:
+            parts["estimator"] = _named(self.density, DENSITIES, "density")()
+        if self.loss is not None:
+            parts["loss"] = _named(self.loss, LOSSES, "loss")()
+        make = _named(self.method, METHODS, "method")
+        taken = inspect.signature(make).parameters
+        for name, word in (("estimator", "density"), ("loss", "loss")):
+            if name in parts and name not in taken:
+                raise InputError(f"method '{self.method}' has no choice of {word}; leave out --{word}.")
+        if self.method == "b_pinn" and self.backbone not in (None, "bayesian"):
+            raise InputError("method 'b_pinn' needs the backbone 'bayesian'; leave out --backbone.")
+        return make(**parts)
+
+
+def _named(word: str, table: Mapping[str, Entry], kind: str) -> Callable[..., Any]:
+    if word not in table:
+        raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
+    return table[word].make
+
+
 def fit_command(
-    readings: Path,
-    problem: Path,
-    method: str,
-    steps: int | None,
-    seed: int,
-    double: bool,
-    out: Path | None,
-    overwrite: bool,
-    as_json: bool,
+    readings: Path, problem: Path, choice: Choice, seed: int, out: Path | None, overwrite: bool, as_json: bool
 ) -> int:
-    recipe = method_named(method, steps, double)
+    recipe = choice.make()
     bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings))
     folder = out or Path("runs") / readings.stem
     prepare(folder, overwrite)
@@ -44,12 +77,6 @@ def fit_command(
     else:
         show_result(result, folder, Console())
     return exit_code(result)
-
-
-def method_named(name: str, steps: int | None, double: bool = False) -> Method:
-    if name not in METHODS:
-        raise InputError(f"there is no method '{name}'; {nearest(name, METHODS)}")
-    return METHODS[name](**({} if steps is None else {"steps": steps}), double=double)
 
 
 def exit_code(result: FitResult) -> int:

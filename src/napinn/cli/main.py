@@ -32,7 +32,12 @@ def fit(
     problem: Annotated[
         Path, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
     ],
-    method: Annotated[str, typer.Option("--method", "-m", help="na_pinn or pinn.")] = "na_pinn",
+    method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "na_pinn",
+    backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
+    density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
+    loss: Annotated[
+        str | None, typer.Option("--loss", help="Data loss: squared, absolute, q_gaussian or huber.")
+    ] = None,
     steps: Steps = None,
     seed: Seed = 0,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
@@ -41,14 +46,15 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
-    from napinn.cli.fitting import fit_command
+    from napinn.cli.fitting import Choice, fit_command
 
-    raise typer.Exit(fit_command(readings, problem, method, steps, seed, double, out, overwrite, json))
+    choice = Choice(method, backbone, density, loss, steps, double)
+    raise typer.Exit(fit_command(readings, problem, choice, seed, out, overwrite, json))
 
 
 @app.command()
 def simulate(
-    benchmark: Annotated[str, typer.Argument(help="Benchmark to simulate: allen_cahn.")],
+    benchmark: Annotated[str, typer.Argument(help="allen_cahn, burgers or reaction_diffusion.")],
     outliers: Annotated[float, typer.Option(help="Share of readings turned into gross outliers.")] = 0.1,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write.")] = Path("readings.csv"),
@@ -73,6 +79,22 @@ def demo(
     from napinn.cli.demonstration import demo_command
 
     raise typer.Exit(demo_command(steps, seed, out, overwrite, json))
+
+
+@app.command()
+def methods(json: Json = False) -> None:
+    """What there is to fit with: methods, noise laws and losses, one line each."""
+    from napinn.cli.tables import methods_command
+
+    methods_command(json)
+
+
+@app.command()
+def backbones(json: Json = False) -> None:
+    """The networks there are, one line each, with the number of parameters for three coordinates and two fields."""
+    from napinn.cli.tables import backbones_command
+
+    backbones_command(json)
 
 
 def run() -> None:

@@ -6,12 +6,10 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
-from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.corruption import corrupt
+from napinn.benchmarks.names import BENCHMARKS
 from napinn.errors import InputError, nearest
 from napinn.problem import Problem
-
-BENCHMARKS = {"allen_cahn": allen_cahn}
 
 
 def simulate_command(name: str, outliers: float, seed: int, out: Path, overwrite: bool, as_json: bool) -> None:

@@ -1,7 +1,9 @@
 """The energy-based estimator: a small network gives the unnormalised log-density of a misfit.
 
-One dimension makes maximum likelihood exact: the normaliser is a trapezoid sum over a fixed grid, and the grid goes through
-the network in the same batch as the misfits. Misfits beyond the grid score as its edge.
+One dimension makes maximum likelihood exact: the normaliser is a trapezoid sum over a grid, and the grid goes
+through the network in the same batch as the misfits. Misfits beyond the grid score as its edge. The paper's grid
+is fixed; `widen` stretches it over the misfits that the estimator starts with, so that the normaliser also sees
+the far ones.
 """
 
 from dataclasses import dataclass
@@ -10,17 +12,23 @@ from itertools import pairwise
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from napinn.density.base import Density
+from napinn.density.base import Density, sample_on_grid, trapezoid
 from napinn.networks import MLPNetwork, xavier
+
+MARGIN = 0.25
+"""Room beyond the outermost misfits when widened, in parts of their range: they move while the field learns."""
 
 
 class EBMState(eqx.Module):
     network: MLPNetwork
     optimiser: optax.OptState
+    low: Float[Array, ""]
+    high: Float[Array, ""]
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ class EBM(Density):
     high: float = 10.0
     nodes: int = 1024
     rate: float = 1e-3
+    widen: bool = False
 
     def init(self, key: PRNGKeyArray, misfits: Float[Array, " n"]) -> EBMState:
         sizes = [1, *[self.width] * self.depth, 1]
@@ -38,34 +47,60 @@ class EBM(Density):
         network = MLPNetwork(
             tuple(xavier(k, i, o, misfits.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True))
         )
-        return EBMState(network, self._adam().init(eqx.filter(network, eqx.is_array)))
+        low, high = jnp.asarray(self.low, misfits.dtype), jnp.asarray(self.high, misfits.dtype)
+        if self.widen:
+            first, last = jnp.min(misfits), jnp.max(misfits)
+            room = MARGIN * (last - first)
+            low, high = jnp.minimum(low, first - room), jnp.maximum(high, last + room)
+        return EBMState(network, self._adam().init(eqx.filter(network, eqx.is_array)), low, high)
 
     def update(
         self, state: EBMState, misfits: Float[Array, " n"], key: PRNGKeyArray
     ) -> tuple[EBMState, Float[Array, " n"]]:
         def negative_log_likelihood(network: MLPNetwork) -> tuple[Array, Array]:
-            log_prob = self._log_prob(network, misfits)
+            log_prob = self._log_prob(network, state.low, state.high, misfits)
             return -jnp.mean(log_prob), log_prob
 
         slopes, log_prob = jax.grad(negative_log_likelihood, has_aux=True)(state.network)
         steps, optimiser = self._adam().update(slopes, state.optimiser)
-        return EBMState(eqx.apply_updates(state.network, steps), optimiser), log_prob
+        network = eqx.apply_updates(state.network, steps)
+        return EBMState(network, optimiser, state.low, state.high), log_prob
 
     def log_prob(self, state: EBMState, misfits: Float[Array, " n"]) -> Float[Array, " n"]:
-        return self._log_prob(state.network, misfits)
+        return self._log_prob(state.network, state.low, state.high, misfits)
 
-    def _log_prob(self, network: MLPNetwork, misfits: Float[Array, " n"]) -> Float[Array, " n"]:
-        grid = jnp.linspace(self.low, self.high, self.nodes, dtype=misfits.dtype)
-        inside = jnp.clip(misfits, self.low, self.high)
-        out = network(jnp.concatenate([grid, inside])[:, None])
+    def sample(self, state: EBMState, key: PRNGKeyArray, count: int) -> Float[Array, " count"]:
+        grid = self._grid(state.low, state.high)
+        return sample_on_grid(key, count, grid, jnp.exp(self.log_prob(state, grid)))
+
+    def support(self, state: EBMState) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return state.low, state.high
+
+    def normaliser(self, state: EBMState) -> Float[Array, ""]:
+        heights = jnp.exp(self.log_prob(state, self._grid(state.low, state.high)))
+        return trapezoid(heights, (state.high - state.low) / (self.nodes - 1))
+
+    def _log_prob(
+        self,
+        network: MLPNetwork,
+        low: Float[Array, ""],
+        high: Float[Array, ""],
+        misfits: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        inside = jnp.clip(misfits, low, high)
+        out = network(jnp.concatenate([self._grid(low, high), inside])[:, None])
         assert isinstance(out, jax.Array)
         unnormalised = out[:, 0]
-        return unnormalised[self.nodes :] - self._log_normaliser(unnormalised[: self.nodes])
+        spacing = (high - low) / (self.nodes - 1)
+        return unnormalised[self.nodes :] - self._log_normaliser(unnormalised[: self.nodes], spacing)
 
-    def _log_normaliser(self, on_grid: Float[Array, " m"]) -> Float[Array, ""]:
-        spacing = (self.high - self.low) / (self.nodes - 1)
-        weights = jnp.full(on_grid.shape, spacing, on_grid.dtype).at[jnp.array([0, -1])].multiply(0.5)
-        return logsumexp(on_grid, b=weights)
+    def _log_normaliser(self, on_grid: Float[Array, " m"], spacing: Float[Array, ""]) -> Float[Array, ""]:
+        weights = np.ones(self.nodes)
+        weights[[0, -1]] = 0.5
+        return logsumexp(on_grid, b=jnp.asarray(weights, on_grid.dtype)) + jnp.log(spacing)
+
+    def _grid(self, low: Float[Array, ""], high: Float[Array, ""]) -> Float[Array, " m"]:
+        return jnp.linspace(low, high, self.nodes, dtype=low.dtype)
 
     def _adam(self) -> optax.GradientTransformation:
         return optax.adam(self.rate)

@@ -28,7 +28,7 @@ def read_csv(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    filled = cells.fillna("").ne("").any(axis=1)
+    filled = (cells.fillna("") != "").any(axis=1)
     if not filled.any():
         raise InputError(f"{path} is empty; it needs a header and at least one reading.")
     table = cells.iloc[1 : filled[filled].index[-1] + 1].reset_index(drop=True)

@@ -1,8 +1,8 @@
 """What a backbone is: settings that build a network, and a network written over streams.
 
-A `Backbone` is a frozen set of numbers (width, depth, …) that goes into files; `init` makes the `Network`, a pytree of
-arrays with one forward pass. Called on plain points the network gives values; called on a stream, values and derivatives.
-"""
+A `Backbone` is a frozen set of numbers (width, depth, …) that goes into files; `init` makes the `Network`, a pytree
+of arrays with one forward pass. Called on plain points the network gives values; called on a stream, values and
+derivatives."""
 
 import abc
 import math
@@ -56,4 +56,5 @@ class Fixed(eqx.Module):
 def parameter_count(network: Network) -> int:
     """How many numbers are trained."""
     leaves = jax.tree.leaves(network, is_leaf=lambda node: isinstance(node, Fixed))
-    return sum(leaf.size for leaf in leaves if eqx.is_inexact_array(leaf))
+    kinds = jax.Array | jax.ShapeDtypeStruct
+    return sum(leaf.size for leaf in leaves if isinstance(leaf, kinds) and jnp.issubdtype(leaf.dtype, jnp.inexact))

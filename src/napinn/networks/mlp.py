@@ -30,6 +30,4 @@ class MLP(Backbone):
     ) -> MLPNetwork:
         sizes = [inputs, *[self.width] * self.depth, outputs]
         keys = jax.random.split(key, len(sizes) - 1)
-        return MLPNetwork(
-            tuple(xavier(k, i, o, low.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True))
-        )
+        return MLPNetwork(tuple(xavier(k, i, o, low.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True)))

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from napinn.equations import symbol
@@ -168,10 +169,10 @@ def _mark_phases(result: FitResult, axes: Axes) -> None:
     axes.set_xlabel("step")
 
 
-def _span(result: FitResult, field: str) -> dict[str, float]:
+def _norm(result: FitResult, field: str) -> Normalize | None:
     """One colour scale for every slice: the range of the fitted field at the readings."""
     predicted = result.predicted[result.readings.field_index == result.problem.fields.index(field)]
-    return {"vmin": float(predicted.min()), "vmax": float(predicted.max())} if predicted.size else {}
+    return Normalize(float(predicted.min()), float(predicted.max())) if predicted.size else None
 
 
 def _curve(result: FitResult, field: str, axes: Axes) -> None:
@@ -194,8 +195,9 @@ def _map(result: FitResult, field: str, axes: Axes, fixed: dict[str, float], nea
     spans = [result.problem.coordinates[name] for name in (first, second)]
     grids = np.meshgrid(*(np.linspace(*span, 120) for span in spans), indexing="ij")
     values = result.field.at(**dict(zip((first, second), grids, strict=True)), **fixed)[field]
-    span = _span(result, field)
-    image = axes.pcolormesh(grids[0], grids[1], values, cmap=FIELD_MAP, shading="gouraud", rasterized=True, **span)
+    image = axes.pcolormesh(
+        *grids, values, cmap=FIELD_MAP, norm=_norm(result, field), shading="gouraud", rasterized=True
+    )
     axes.figure.colorbar(image, ax=axes, label=label(result.problem, field) if len(fixed) < 1 else None)
     chosen = result.readings.field_index == result.problem.fields.index(field)
     chosen = np.flatnonzero(chosen if near is None else chosen & near)

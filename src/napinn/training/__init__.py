@@ -2,7 +2,7 @@
 
 from napinn.training.data import Data, load
 from napinn.training.loop import DivergedError, Snapshot, State, all_misfits, begin, run_phase
-from napinn.training.phases import Adam, FixedCost, Kind, Method, Phase, Rejection, RelativeCost
+from napinn.training.phases import Adam, FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen
 
 __all__ = [
     "Adam",
@@ -14,6 +14,7 @@ __all__ = [
     "Phase",
     "Rejection",
     "RelativeCost",
+    "Screen",
     "Snapshot",
     "State",
     "all_misfits",

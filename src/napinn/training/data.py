@@ -65,7 +65,7 @@ def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
     return order if same_point and same_sensor and every_field else None
 
 
-def draw(data: Data, method: Method, key: PRNGKeyArray) -> Batch:
+def draw(data: Data, kept: Float[Array, "n f"] | None, method: Method, key: PRNGKeyArray) -> Batch:
     """A batch with replacement; its cost does not depend on how many readings there are."""
     for_points, for_readings = jax.random.split(key)
     rows = jax.random.randint(for_readings, (method.reading_batch,), 0, data.points.shape[0])
@@ -74,4 +74,5 @@ def draw(data: Data, method: Method, key: PRNGKeyArray) -> Batch:
         data.points[rows],
         data.values[rows],
         None if data.field is None else data.field[rows],
+        None if kept is None else kept[rows],
     )

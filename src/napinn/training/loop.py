@@ -28,6 +28,7 @@ from napinn.objective import (
     misfits,
     plain_loss,
     unknown_values,
+    with_posterior,
 )
 from napinn.problem import Problem
 from napinn.training.data import Data, draw
@@ -40,6 +41,8 @@ class State(eqx.Module):
     learned: Learned
     optimiser: optax.OptState
     law: Law | None
+    kept: Float[Array, "n f"] | None
+    """1 or 0 for every reading once a phase has screened them."""
     key: PRNGKeyArray
 
 
@@ -81,7 +84,7 @@ def optimiser_of(method: Method) -> optax.GradientTransformation:
 
 
 def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
-    return State(learned, optimiser_of(method).init(eqx.filter(learned, eqx.is_array)), None, key)
+    return State(learned, optimiser_of(method).init(eqx.filter(learned, eqx.is_array)), None, None, key)
 
 
 @eqx.filter_jit
@@ -101,9 +104,9 @@ def run_phase(
     problem: Problem, method: Method, phase: Phase, state: State, data: Data, done: int, total: int
 ) -> Iterator[tuple[State, Snapshot]]:
     """Train one phase, giving the state and a snapshot after every chunk."""
-    state = _enter(method, phase, state, data)
+    state = enter(method, phase, state, data)
     cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
-    run_chunk = _compiled(problem, method, phase)
+    run_chunk = chunk_runner(problem, method, phase)
     step = 0
     while step < phase.steps:
         count = min(method.log_every, phase.steps - step)
@@ -140,8 +143,12 @@ def run_phase(
         )
 
 
-def _enter(method: Method, phase: Phase, state: State, data: Data) -> State:
+def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     """What has to be measured on all readings before a phase can begin."""
+    if phase.screen is not None:
+        keep = phase.screen.kept(np.asarray(all_misfits(state.learned, data)))
+        kept = jnp.asarray(keep.reshape(data.values.shape), data.values.dtype)
+        state = State(state.learned, state.optimiser, state.law, kept, state.key)
     if phase.kind is Kind.PLAIN or method.gating is None:
         return state
     key, for_law = jax.random.split(state.key)
@@ -152,10 +159,10 @@ def _enter(method: Method, phase: Phase, state: State, data: Data) -> State:
         law = Law(method.gating.density.init(for_law, misfit / scale), scale, jnp.zeros_like(scale))
     price = method.rejection.price(np.asarray(misfit))
     law = Law(law.density, law.scale, jnp.asarray(price, misfit.dtype))
-    return State(state.learned, state.optimiser, law, key)
+    return State(state.learned, state.optimiser, law, state.kept, key)
 
 
-def _compiled(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses]]:
+def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses]]:
     step = _step_of(problem, method, phase)
 
     @eqx.filter_jit
@@ -186,28 +193,30 @@ def _step_of(problem: Problem, method: Method, phase: Phase) -> Step:
 
 
 def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    plain = functools.partial(plain_loss, problem, phase.loss)
+    plain = with_posterior(functools.partial(plain_loss, problem, phase.loss), method.divergence_weight)
 
     def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
-        key, for_batch = jax.random.split(state.key)
-        batch = draw(data, method, for_batch)
-        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, batch)
+        key, for_batch, for_weights = jax.random.split(state.key, 3)
+        batch = draw(data, state.kept, method, for_batch)
+        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch)
         learned, optimiser = _descend(method, state, slopes)
-        return State(learned, optimiser, state.law, key), losses
+        return State(learned, optimiser, state.law, state.kept, key), losses
 
     return step
 
 
 def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    gated = functools.partial(gated_loss, problem, phase.loss, _gating_of(method))
+    gated = with_posterior(
+        functools.partial(gated_loss, problem, phase.loss, _gating_of(method)), method.divergence_weight
+    )
 
     def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
-        key, for_batch, for_law = jax.random.split(state.key, 3)
-        batch = draw(data, method, for_batch)
+        key, for_batch, for_weights, for_law = jax.random.split(state.key, 4)
+        batch = draw(data, state.kept, method, for_batch)
         assert state.law is not None
-        slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, state.law, batch, for_law)
+        slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, for_weights, state.law, batch, for_law)
         learned, optimiser = _descend(method, state, slopes)
-        return State(learned, optimiser, law, key), losses
+        return State(learned, optimiser, law, state.kept, key), losses
 
     return step
 
@@ -222,7 +231,9 @@ def _law_step(method: Method) -> Step:
         assert state.law is not None
         law, surprise = learn_law(gating, state.law, misfit, for_law)
         nothing = jnp.zeros_like(surprise)
-        return State(state.learned, state.optimiser, law, key), Losses(surprise, nothing, nothing, nothing, surprise)
+        return State(state.learned, state.optimiser, law, state.kept, key), Losses(
+            surprise, nothing, nothing, nothing, surprise
+        )
 
     return step
 

@@ -13,7 +13,7 @@ from napinn.collocation import Collocation, Uniform
 from napinn.losses import Loss, Squared
 from napinn.networks import MLP, Backbone
 from napinn.objective import Gating
-from napinn.scaling import robust_std
+from napinn.scaling import MAD_TO_STD, robust_std
 
 
 class Kind(enum.Enum):
@@ -28,11 +28,24 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Screen:
+    """Leave out, for good, readings whose misfit is beyond this many robust standard deviations when a phase begins."""
+
+    deviations: float = 3.0
+    factor: float = MAD_TO_STD
+    """Times the median absolute misfit gives the deviation."""
+
+    def kept(self, misfits: np.ndarray) -> np.ndarray:
+        return np.abs(misfits) <= self.deviations * self.factor * np.median(np.abs(misfits))
+
+
+@dataclass(frozen=True)
 class Phase:
     name: str
     kind: Kind
     steps: int
     loss: Loss = Squared()
+    screen: Screen | None = None
 
 
 class Rejection(abc.ABC):
@@ -83,6 +96,9 @@ class Method:
     """Whether the network sees coordinates in [-1, 1] and gives fields in robust standard deviations."""
     double: bool = False
     """float64 in place of float32."""
+    divergence_weight: float = 0.0
+    """Above zero, every step draws the network's weights from their posterior and pays this for straying from the
+    prior."""
     log_every: int = 100
 
     @property

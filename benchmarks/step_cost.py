@@ -1,0 +1,82 @@
+"""What one training step costs: naPINN beside the plain PINN, alternating in one process, on each benchmark.
+
+    python benchmarks/step_cost.py                 # both batch sizes, all three benchmarks
+    python benchmarks/step_cost.py --rounds 15
+
+Ratios are what counts: the machine is shared, so each round times a chunk of one method and then of the other, and
+the median of the rounds' ratios is kept. Writes `benchmarks/results/step_cost.json`."""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from provenance import provenance
+
+from napinn.benchmarks.base import Benchmark
+from napinn.benchmarks.corruption import corrupt
+from napinn.benchmarks.names import BENCHMARKS
+from napinn.fit import initial
+from napinn.methods import na_pinn, pinn
+from napinn.readings import read_table
+from napinn.training import Kind, Method, begin, load
+from napinn.training.loop import chunk_runner, enter
+
+RESULT = Path(__file__).parent / "results" / "step_cost.json"
+BATCHES = {"1024+1024": (1024, 1024), "4000+1000": (4000, 1000)}
+STEPS = 40
+
+
+def timed_chunk(benchmark: Benchmark, method: Method) -> Callable[[], float]:
+    """A function that runs a chunk of the method's last phase and gives seconds a step."""
+    problem = benchmark.problem
+    readings = read_table(corrupt(benchmark, 0.15, 0).table, tuple(problem.coordinates), problem.fields)
+    dtype = jnp.dtype(jnp.float32)
+    data, _ = load(problem, readings, dtype)
+    phase = method.phases[-1]
+    state = begin(method, initial(problem, readings, method, jax.random.key(0), dtype), jax.random.key(1))
+    state = enter(method, phase, state, data)
+    run, unused = chunk_runner(problem, method, phase), jnp.zeros((0,), dtype)
+    jax.block_until_ready(run(state, data, unused, STEPS))
+
+    def seconds() -> float:
+        began = time.perf_counter()
+        jax.block_until_ready(run(state, data, unused, STEPS))
+        return (time.perf_counter() - began) / STEPS
+
+    return seconds
+
+
+def measure(rounds: int) -> dict[str, dict[str, dict[str, Any]]]:
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, make in BENCHMARKS.items():
+        benchmark = make()
+        found[name] = {}
+        for title, (points, rows) in BATCHES.items():
+            recipes = [make(collocation_batch=points, reading_batch=rows) for make in (pinn, na_pinn)]
+            plain, gated = (timed_chunk(benchmark, recipe) for recipe in recipes)
+            pairs = np.array([(plain(), gated()) for _ in range(rounds)])
+            ratios = pairs[:, 1] / pairs[:, 0]
+            low, high = np.quantile(ratios, [0.25, 0.75])
+            found[name][title] = {
+                "pinn_ms": round(1e3 * float(np.median(pairs[:, 0])), 3),
+                "na_pinn_ms": round(1e3 * float(np.median(pairs[:, 1])), 3),
+                "ratio": round(float(np.median(ratios)), 4),
+                "ratio_quartiles": [round(float(low), 4), round(float(high), 4)],
+            }
+            print(name, title, found[name][title], flush=True)  # noqa: T201
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    arguments = parser.parse_args()
+    assert na_pinn().phases[-1].kind is Kind.GATED
+    content = {"made_by": "python benchmarks/step_cost.py", **provenance(), "steps": measure(arguments.rounds)}
+    RESULT.write_text(json.dumps(content, indent=2) + "\n")

@@ -1,0 +1,14 @@
+"""The benchmarks by name."""
+
+from collections.abc import Callable, Mapping
+
+from napinn.benchmarks.allen_cahn import allen_cahn
+from napinn.benchmarks.base import Benchmark
+from napinn.benchmarks.burgers import burgers
+from napinn.benchmarks.reaction_diffusion import reaction_diffusion
+
+BENCHMARKS: Mapping[str, Callable[[], Benchmark]] = {
+    "allen_cahn": allen_cahn,
+    "burgers": burgers,
+    "reaction_diffusion": reaction_diffusion,
+}

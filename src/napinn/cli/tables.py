@@ -1,0 +1,39 @@
+"""`napinn methods` and `napinn backbones`: tables of what there is."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, parameters
+
+
+def methods_command(as_json: bool) -> None:
+    tables = {"methods": METHODS, "densities": DENSITIES, "losses": LOSSES}
+    if as_json:
+        print(json.dumps({title: {name: _told(e) for name, e in table.items()} for title, table in tables.items()}))  # noqa: T201
+        return
+    for title, table in tables.items():
+        _show(title, table, {})
+
+
+def backbones_command(as_json: bool) -> None:
+    counts = {name: parameters(entry.make()) for name, entry in BACKBONES.items()}
+    if as_json:
+        print(json.dumps({name: {"parameters": counts[name], **_told(e)} for name, e in BACKBONES.items()}))  # noqa: T201
+        return
+    _show("backbones", BACKBONES, counts)
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    return {"summary": entry.summary, "source": entry.source}
+
+
+def _show(title: str, entries: Mapping[str, Entry], counts: dict[str, int]) -> None:
+    columns = [title, *(["parameters"] if counts else []), "what it is", "from"]
+    table = Table(*columns, box=None, pad_edge=False)
+    for name, entry in entries.items():
+        table.add_row(name, *([f"{counts[name]:,}"] if counts else []), entry.summary, entry.source)
+    Console().print(table, "")

@@ -1,0 +1,137 @@
+"""Methods: what each recipe promises, and that every part combines with every other."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+import napinn
+from napinn import Problem, Unknown, fit, read_table
+from napinn.density import EBM, GMM, KDE, BatchStd, CrossValidated
+from napinn.losses import Absolute, Huber, QGaussian, Squared
+from napinn.methods import BACKBONES, METHODS, SETTINGS, as_printed, b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
+from napinn.networks import FLS, KAN, MLP, BayesianMLP, PirateNet, QRes, parameter_count
+from napinn.settings import decode, encode
+from napinn.training import Adam, FixedCost, Kind
+
+SMALL = dict(backbone=MLP(12, 2), collocation_batch=32, reading_batch=64, optimiser=Adam(5e-3), log_every=500)
+
+DENSITIES = (EBM(nodes=128), GMM(), KDE(size=256))
+LOSSES = (Squared(), Absolute(), QGaussian(2.9), Huber(1.0))
+NETWORKS = (MLP(6, 2), FLS(6, 2), QRes(6, 2), PirateNet(6, 1, embedding=8), KAN(4, 1), BayesianMLP(6, 2))
+
+
+@pytest.mark.parametrize("backbone", NETWORKS, ids=lambda backbone: type(backbone).__name__)
+def test_every_density_and_loss_trains_with_every_backbone(backbone, decay_problem, decay_readings):
+    """Fifty joint steps of each density × loss; a number that is not finite would end a fit as DIVERGED."""
+    for density, loss in itertools.product(DENSITIES, LOSSES):
+        method = na_pinn(
+            50, warm_up=0, law_steps=0, estimator=density, loss=loss, backbone=backbone, collocation_batch=16,
+            reading_batch=32, log_every=50, divergence_weight=1e-6 if isinstance(backbone, BayesianMLP) else 0.0,
+        )  # fmt: skip
+        result = fit(decay_problem, decay_readings, method)
+        assert result.status is not napinn.FitStatus.DIVERGED
+        assert result.history["step"].iloc[-1] == 50
+        moved = abs(result.unknowns["k"] - decay_problem.unknowns["k"].start)
+        assert 0.0 < moved < 1.0
+        assert np.isfinite(result.reliability).all()
+        assert np.isfinite(result.noise["u"].log_prob(np.linspace(-5, 5, 11))).all()
+
+
+def test_parameter_counts_are_the_papers():
+    counts = {"mlp": 26_402, "fls": 26_402, "qres": 52_242, "piratenet": 110_327, "kan": 260_000}
+    ends = jnp.ones((3,))
+    for name, count in counts.items():
+        network = BACKBONES[name].make().init(jax.random.key(0), 3, 2, -ends, ends)
+        assert parameter_count(network) == count
+
+
+def test_every_method_survives_its_settings_file():
+    for name, entry in METHODS.items():
+        method = entry.make(77)
+        assert method.name == name
+        assert decode(encode(method), SETTINGS) == method
+    nested = na_pinn(estimator=KDE(bandwidth=CrossValidated()), loss=Huber(0.5), scale=BatchStd(), backbone=KAN())
+    printed = as_printed(nested, FixedCost(0.1))
+    assert decode(encode(printed), SETTINGS) == printed
+
+
+def test_the_paper_preset_is_as_printed():
+    method = as_printed(na_pinn(30_000), FixedCost(0.1))
+    assert [(phase.kind, phase.steps) for phase in method.phases] == [
+        (Kind.PLAIN, 5_000), (Kind.LAW, 5_000), (Kind.GATED, 25_000),
+    ]  # fmt: skip
+    assert method.steps == 30_000
+    assert (method.collocation_batch, method.reading_batch) == (4_000, 1_000)
+    assert method.optimiser.rate == 1e-3
+    assert method.backbone == MLP(80, 5)
+    assert method.gating is not None
+    assert method.gating.density == EBM(32, 3, -10.0, 10.0, 1024, 1e-3)
+    assert not method.scaled
+
+
+def test_stages_can_be_left_out():
+    assert [phase.name for phase in na_pinn(100, warm_up=0).phases] == ["joint"]
+    assert [phase.name for phase in na_pinn(100, law_steps=0).phases] == ["warm-up", "joint"]
+
+
+def test_no_rejection_cost_rejects_more_than_some(decay_problem, decay_readings):
+    free, priced = (
+        fit(decay_problem, decay_readings, na_pinn(600, rejection=FixedCost(cost), **SMALL)) for cost in (0.0, 4.0)
+    )
+    assert free.reliability.mean() < priced.reliability.mean()
+
+
+def test_mad_pinn_screens_what_is_beyond_three_deviations(decay_problem, decay_readings):
+    method = mad_pinn(2400, **SMALL)
+    result = fit(decay_problem, decay_readings, method)
+    outlier = np.arange(400) % 10 == 0
+    assert set(np.unique(result.reliability)) == {0.0, 1.0}
+    assert result.flagged[outlier].all()
+    assert result.flagged[~outlier].mean() < 0.05
+    assert result.unknowns["k"] == pytest.approx(0.8, rel=0.03)
+
+
+@pytest.mark.parametrize("make", [lad_pinn, or_pinn], ids=["lad_pinn", "or_pinn"])
+def test_robust_losses_resist_outliers_that_least_squares_does_not(make, decay_problem, decay_readings):
+    grid = np.linspace(0, 3, 40)
+    robust, plain = (fit(decay_problem, decay_readings, m(2400, **SMALL)) for m in (make, pinn))
+    error = [np.abs(r.field.at(t=grid)["u"] - np.exp(-0.8 * grid)).mean() for r in (robust, plain)]
+    assert error[0] < 0.6 * error[1]
+
+
+def test_b_pinn_has_a_spread_that_is_wider_where_there_are_no_readings(decay_problem, decay_table):
+    early = decay_table[decay_table["t"] < 1.5]
+    problem = Problem({"t": (0.0, 3.0)}, ("u",), ("0*u_t = 0*k*u",), {"k": Unknown(0.3)})
+    result = fit(problem, read_table(early, ("t",), ("u",)), b_pinn(1500, **{**SMALL, "backbone": BayesianMLP(12, 2)}))
+    inside, outside = result.field.spread(np.array([[0.7], [2.9]]), samples=200)[:, 0]
+    assert 0.0 < inside < outside
+    again = result.field.spread(np.array([[0.7], [2.9]]), samples=200)[:, 0]
+    assert (inside, outside) == tuple(again)
+    with pytest.raises(napinn.InputError, match="has no posterior"):
+        fit(decay_problem, read_table(early, ("t",), ("u",)), pinn(10, **SMALL)).field.spread(np.array([[1.0]]))
+
+
+@pytest.mark.parametrize("factor", [1000.0, 1e-6])
+def test_flags_do_not_depend_on_the_unit_of_the_readings(decay_problem, decay_table, factor):
+    one, other = (
+        fit(decay_problem, read_table(table, ("t",), ("u",)), na_pinn(600, double=True, **SMALL))
+        for table in (decay_table, pd.DataFrame({"t": decay_table["t"], "u": factor * decay_table["u"]}))
+    )
+    np.testing.assert_array_equal(one.flagged, other.flagged)
+    assert other.unknowns["k"] == pytest.approx(one.unknowns["k"], rel=1e-3)
+    assert other.noise["u"].scale == pytest.approx(factor * one.noise["u"].scale, rel=1e-2)
+
+
+def test_the_unit_of_a_coordinate_does_not_matter_either(decay_table):
+    """The same decay in seconds and in milliseconds: the same flags, and a rate a thousand times smaller."""
+    fits = []
+    for unit in (1.0, 1000.0):
+        problem = Problem({"t": (0.0, 3.0 * unit)}, ("u",), (f"u_t = -k/{unit}*u",), {"k": Unknown(0.3)})
+        table = decay_table.assign(t=decay_table["t"] * unit)
+        fits.append(fit(problem, read_table(table, ("t",), ("u",)), na_pinn(600, double=True, **SMALL)))
+    np.testing.assert_array_equal(fits[0].flagged, fits[1].flagged)
+    assert fits[1].unknowns["k"] == pytest.approx(fits[0].unknowns["k"], rel=1e-3)
