@@ -21,7 +21,7 @@ from provenance import provenance
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.names import BENCHMARKS
-from napinn.fit import initial
+from napinn.fit import frame_of, initial
 from napinn.methods import na_pinn, pinn
 from napinn.readings import read_table
 from napinn.training import Kind, Method, begin, load
@@ -39,7 +39,8 @@ def timed_chunk(benchmark: Benchmark, method: Method) -> Callable[[], float]:
     dtype = jnp.dtype(jnp.float32)
     data, _ = load(problem, readings, dtype)
     phase = method.phases[-1]
-    state = begin(method, initial(problem, readings, method, jax.random.key(0), dtype), jax.random.key(1))
+    frame = frame_of(problem, readings, method, dtype)
+    state = begin(method, initial(problem, method, frame, jax.random.key(0)), jax.random.key(1))
     state = enter(method, phase, state, data)
     run, unused = chunk_runner(problem, method, phase), jnp.zeros((0,), dtype)
     jax.block_until_ready(run(state, data, unused, STEPS))

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from jaxtyping import PRNGKeyArray
 
 from napinn.errors import InputError
 from napinn.gate import Gate
@@ -52,7 +54,10 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
     data, place = load(problem, readings, dtype)
-    state = begin(method, initial(problem, readings, method, for_network, dtype), for_training)
+    frame = frame_of(problem, readings, method, dtype)
+    # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
+    start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
+    state = start(for_network, for_training)
     total = sum(phase.steps for phase in method.phases)
     rows: list[dict[str, float | str]] = []
     status = FitStatus.FINISHED
@@ -72,10 +77,10 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     return _finish(problem, readings, method, seed, state, data, place, pd.DataFrame(rows), status, seconds)
 
 
-def initial(problem: Problem, readings: Readings, method: Method, key: jax.Array, dtype: jnp.dtype) -> Learned:
+def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -> Learned:
     """Network, unknowns and gate before the first step."""
     inputs, outputs = len(problem.coordinates), len(problem.fields)
-    frame = frame_of(problem, readings, method, dtype)
+    dtype = frame.gain.dtype
     low, high = ((jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs))
     network = method.backbone.init(key, inputs, outputs, low, high)
     raw = {name: jnp.asarray(unknown.raw_start(), dtype) for name, unknown in problem.unknowns.items()}

@@ -153,6 +153,7 @@ def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Cal
     return sampled_loss if weight > 0.0 else lambda learned, key, *rest: loss(learned, *rest)
 
 
+@eqx.filter_jit
 def reliabilities(gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
     """The gate's weight of every reading, all of them standardised as one batch."""
     log_prob = gating.density.log_prob(law.density, misfit / law.scale)

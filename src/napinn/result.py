@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from napinn.density import Density
 from napinn.errors import InputError, nearest
 from napinn.gate import FLAG_BELOW
 from napinn.networks import BayesianLinear, sampled
@@ -67,7 +69,7 @@ class FittedField:
         with jax.enable_x64(dtype == jnp.float64):
             pieces = [
                 np.asarray(
-                    _evaluate(self.network, jnp.asarray(points[start : start + EVALUATION_CHUNK], dtype)),
+                    _evaluate(self.network, jnp.asarray(points[start : start + EVALUATION_CHUNK].astype(dtype))),
                     float,
                 )
                 for start in range(0, len(points), EVALUATION_CHUNK)
@@ -105,6 +107,11 @@ def _evaluate(network: FieldNetwork, points: jax.Array) -> jax.Array:
     return network(points)
 
 
+@eqx.filter_jit
+def _log_prob(density: Density, state: Any, standard: jax.Array) -> jax.Array:
+    return density.log_prob(state, standard)
+
+
 @dataclass(frozen=True, eq=False)
 class FittedNoise:
     """The learned law of the misfits of one field, in the field's own units."""
@@ -122,8 +129,8 @@ class FittedNoise:
         assert self.method.gating is not None
         dtype = self.law.scale.dtype
         with jax.enable_x64(dtype == jnp.float64):
-            standard = jnp.asarray(np.asarray(misfits, float).reshape(-1) / self.scale, dtype)
-            found = self.method.gating.density.log_prob(self.law.density, standard)
+            standard = jnp.asarray((np.asarray(misfits, float).reshape(-1) / self.scale).astype(dtype))
+            found = _log_prob(self.method.gating.density, self.law.density, standard)
             return np.asarray(found, float).reshape(np.shape(misfits)) - np.log(self.scale)
 
     def pdf(self, misfits: np.ndarray) -> np.ndarray:

@@ -20,10 +20,11 @@ from napinn.errors import InputError
 from napinn.fit import initial
 from napinn.io import read_csv
 from napinn.methods import SETTINGS
-from napinn.objective import Law
+from napinn.objective import Law, Learned
 from napinn.problem import Problem, Unknown
 from napinn.readings import Columns, Readings, read_table
 from napinn.result import FitResult, FitStatus
+from napinn.scaling import identity_frame
 from napinn.settings import decode, encode
 from napinn.training import Method
 
@@ -75,7 +76,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     readings = _readings(description["readings"], problem, folder)
     annotated = _annotations(folder, readings)
     with jax.enable_x64(method.double):
-        learned, law = _restore(folder / "model.npz", problem, readings, method, description["has_law"])
+        learned, law = _restore(folder / "model.npz", problem, method, description["has_law"])
     return FitResult(
         problem=problem,
         method=method,
@@ -179,17 +180,22 @@ def _annotations(folder: Path, readings: Readings) -> dict[str, np.ndarray]:
     return found
 
 
-def _restore(path: Path, problem: Problem, readings: Readings, method: Method, has_law: bool) -> tuple[Any, Any]:
+def _restore(path: Path, problem: Problem, method: Method, has_law: bool) -> tuple[Learned, Law | None]:
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     key = jax.random.key(0)
-    learned = initial(problem, readings, method, key, dtype)
-    law = None
-    if has_law:
-        assert method.gating is not None
-        zero = jnp.zeros((), dtype)
-        law = Law(method.gating.density.init(key, jnp.asarray([-1.0, 1.0], dtype)), zero, zero)
+    frame = identity_frame(len(problem.coordinates), len(problem.fields), dtype, len(problem.equations))
+
+    def blank() -> tuple[Learned, Law | None]:
+        law = None
+        if has_law and method.gating is not None:
+            zero = jnp.zeros((), dtype)
+            law = Law(method.gating.density.init(key, jnp.asarray([-1.0, 1.0], dtype)), zero, zero)
+        return initial(problem, method, frame, key), law
+
+    # Only shapes are needed: every number comes from the file.
+    skeleton = eqx.filter_eval_shape(blank)
     with np.load(path, allow_pickle=False) as archive:
-        return _fill((learned, law), {name: archive[name] for name in archive.files}, path)
+        return _fill(skeleton, {name: archive[name] for name in archive.files}, path)
 
 
 def _leaves(tree: Any) -> dict[str, np.ndarray]:
@@ -199,7 +205,7 @@ def _leaves(tree: Any) -> dict[str, np.ndarray]:
 
 def _fill(tree: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
     def replace(path: Any, leaf: Any) -> Any:
-        if not eqx.is_array(leaf):
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
             return leaf
         name = jax.tree_util.keystr(path)
         if name not in arrays or arrays[name].shape != leaf.shape:

@@ -6,6 +6,7 @@ so that gross outliers do not set the scale. The identity frame is what the pape
 from collections.abc import Sequence
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -30,8 +31,8 @@ class Frame(eqx.Module):
 
 
 def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int = 1) -> Frame:
-    zeros, ones = ([jnp.full((n,), value, dtype) for n in (inputs, outputs, equations)] for value in (0.0, 1.0))
-    return Frame(zeros[0], ones[0], zeros[1], ones[1], ones[2])
+    arrays = (np.zeros(inputs), np.ones(inputs), np.zeros(outputs), np.ones(outputs), np.ones(equations))
+    return Frame(*(jnp.asarray(array.astype(dtype)) for array in arrays))
 
 
 def fitted_frame(problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtype) -> Frame:
@@ -40,7 +41,7 @@ def fitted_frame(problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtyp
     centres = np.array([np.median(v) if v.size else 0.0 for v in values])
     gains = np.array([robust_std(v) or 1.0 for v in values])
     arrays = (-(lows + highs) / 2.0, 2.0 / (highs - lows), centres / gains, gains, residual_units(problem, gains))
-    return Frame(*(jnp.asarray(array, dtype) for array in arrays))
+    return Frame(*(jnp.asarray(np.asarray(array, dtype)) for array in arrays))
 
 
 def residual_units(problem: Problem, gains: np.ndarray) -> np.ndarray:
@@ -51,20 +52,24 @@ def residual_units(problem: Problem, gains: np.ndarray) -> np.ndarray:
     may be orders of magnitude away; they stand at their start only where nothing responds without them."""
     half = {name: (high - low) / 2.0 for name, (low, high) in problem.coordinates.items()}
     centre = jnp.asarray([[(low + high) / 2.0 for low, high in problem.coordinates.values()]])
-    zero = {terms: jnp.zeros((1, len(problem.fields))) for terms in problem.wanted}
-    still = np.zeros(len(problem.equations))
-    largest = still
-    for unknowns in (dict.fromkeys(problem.unknowns, 0.0), {n: u.start for n, u in problem.unknowns.items()}):
-        numbers = {name: jnp.asarray(value) for name, value in unknowns.items()}
-        rest = np.asarray(problem.residuals(centre, zero, numbers))[0]
-        responses = [still]
-        for terms in zero:
-            width = np.prod([half[axis] for axis in terms[0]])
-            for field, gain in enumerate(gains):
-                moved = {**zero, terms: zero[terms].at[0, field].set(gain / width)}
-                response = np.abs(np.asarray(problem.residuals(centre, moved, numbers))[0] - rest)
-                responses.append(np.where(np.isfinite(response), response, 0.0))
-        largest = np.where(largest > 0.0, largest, np.max(responses, axis=0))
+    still = {terms: np.zeros((1, len(problem.fields))) for terms in problem.wanted}
+    alone = []
+    for terms in still:
+        for field, gain in enumerate(gains):
+            moved = np.zeros((1, len(problem.fields)))
+            moved[0, field] = gain / np.prod([half[axis] for axis in terms[0]])
+            alone.append({**still, terms: moved})
+
+    @jax.jit
+    def responses(unknowns: dict[str, Array]) -> Array:
+        rest = problem.residuals(centre, jax.tree.map(jnp.asarray, still), unknowns)
+        each = [problem.residuals(centre, jax.tree.map(jnp.asarray, values), unknowns) - rest for values in alone]
+        sizes = jnp.abs(jnp.concatenate(each))
+        return jnp.max(jnp.where(jnp.isfinite(sizes), sizes, 0.0), axis=0)
+
+    absent = np.asarray(responses({name: jnp.asarray(0.0) for name in problem.unknowns}))
+    started = np.asarray(responses({name: jnp.asarray(u.start) for name, u in problem.unknowns.items()}))
+    largest = np.where(absent > 0.0, absent, started)
     return np.where(largest > 0.0, largest, 1.0)
 
 

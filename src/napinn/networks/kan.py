@@ -21,7 +21,7 @@ from napinn.networks.base import Backbone, Fixed, Network, xavier
 from napinn.streams import Flow, add, elementwise, linear, shift, shift_and_scale, silu
 
 NOISE = 0.1
-"""The range of the spline coefficients at the start, times the number of intervals: curves begin as SiLU."""
+"""The range of the spline coefficients at the start is this over `intervals`: curves begin nearly as SiLU."""
 
 
 class Bell:
@@ -31,8 +31,8 @@ class Bell:
         return self.with_derivatives(x)[0]
 
     def with_derivatives(self, x: Array) -> tuple[Array, Array, Array]:
-        # Points often sit on knots (a box's edge is one). There `abs` has slope 0 and `maximum` slope 1/2,
-        # which spoil nested derivatives; a choice between smooth branches has the slope of one of them.
+        # Points often sit on knots (a box's edge is one), and nested derivatives must be right there: a
+        # branch chosen outright has its own slope, where `maximum` averages two and `sign` has none.
         right = x >= 0.0
         distance = jnp.where(right, x, -x)
         outer = jnp.where(distance < 2.0, 2.0 - distance, 0.0)

@@ -76,7 +76,7 @@ class PirateNet(Backbone):
 
     def __post_init__(self) -> None:
         if self.embedding % 2:
-            raise InputError(f"PirateNet's embedding is cosines and sines in pairs: make {self.embedding} even.")
+            raise InputError(f"PirateNet's embedding pairs cosines and sines: make {self.embedding} even.")
 
     def init(
         self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]

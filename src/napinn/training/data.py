@@ -27,14 +27,14 @@ class Data(eqx.Module):
 
 def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, np.ndarray]:
     """The device arrays, and for each reading its place in the flattened misfits."""
-    low, high = (jnp.asarray(side, dtype) for side in (problem.lows, problem.highs))
+    low, high = (jnp.asarray(np.asarray(side, dtype)) for side in (problem.lows, problem.highs))
     fields = len(problem.fields)
     complete = _complete_points(readings, fields) if fields > 1 else None
     if fields > 1 and complete is None:
         data = Data(
-            jnp.asarray(readings.points, dtype),
-            jnp.asarray(readings.values[:, None], dtype),
-            jnp.asarray(readings.field_index, jnp.int32),
+            jnp.asarray(readings.points.astype(dtype)),
+            jnp.asarray(readings.values[:, None].astype(dtype)),
+            jnp.asarray(readings.field_index.astype(np.int32)),
             low,
             high,
         )

@@ -155,11 +155,16 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     misfit = all_misfits(state.learned, data)
     law = state.law
     if law is None:
-        scale = batch_std(misfit)
-        law = Law(method.gating.density.init(for_law, misfit / scale), scale, jnp.zeros_like(scale))
+        law = _first_law(method.gating, misfit, for_law)
     price = method.rejection.price(np.asarray(misfit))
     law = Law(law.density, law.scale, jnp.asarray(price, misfit.dtype))
     return State(state.learned, state.optimiser, law, state.kept, key)
+
+
+@eqx.filter_jit
+def _first_law(gating: Gating, misfit: Float[Array, " m"], key: PRNGKeyArray) -> Law:
+    scale = batch_std(misfit)
+    return Law(gating.density.init(key, misfit / scale), scale, jnp.zeros_like(scale))
 
 
 def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses]]:
