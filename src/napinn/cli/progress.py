@@ -19,7 +19,7 @@ def progress_display(title: str, console: Console) -> Iterator[Callable[[Snapsho
         return
     columns = (
         TextColumn("[bold]{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.fields[detail]}"),
         TimeRemainingColumn(),

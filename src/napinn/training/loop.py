@@ -6,7 +6,7 @@ before it stays, and the caller is told."""
 import functools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
@@ -111,9 +111,9 @@ def run_phase(
     while step < phase.steps:
         count = min(method.log_every, phase.steps - step)
         began = time.perf_counter()
-        after, losses = run_chunk(state, data, cached, count)
+        after, losses, finite = run_chunk(state, data, cached, count)
         numbers = {name: float(value) for name, value in vars(losses).items()}
-        if not all(np.isfinite(value) for value in numbers.values()):
+        if not finite:
             raise DivergedError(f"in phase '{phase.name}', after step {step} of {phase.steps}")
         state = after
         step += count
@@ -148,7 +148,7 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     if phase.screen is not None:
         keep = phase.screen.kept(np.asarray(all_misfits(state.learned, data)))
         kept = jnp.asarray(keep.reshape(data.values.shape), data.values.dtype)
-        state = State(state.learned, state.optimiser, state.law, kept, state.key)
+        state = replace(state, kept=kept)
     if phase.kind is Kind.PLAIN or method.gating is None:
         return state
     key, for_law = jax.random.split(state.key)
@@ -158,7 +158,7 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
         law = _first_law(method.gating, misfit, for_law)
     price = method.rejection.price(np.asarray(misfit))
     law = Law(law.density, law.scale, jnp.asarray(price, misfit.dtype))
-    return State(state.learned, state.optimiser, law, state.kept, key)
+    return replace(state, law=law, key=key)
 
 
 @eqx.filter_jit
@@ -167,11 +167,12 @@ def _first_law(gating: Gating, misfit: Float[Array, " m"], key: PRNGKeyArray) ->
     return Law(gating.density.init(key, misfit / scale), scale, jnp.zeros_like(scale))
 
 
-def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses]]:
+def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses, Array]]:
+    """A function that runs some steps: the state after them, mean losses, and whether every number is finite."""
     step = _step_of(problem, method, phase)
 
     @eqx.filter_jit
-    def run_chunk(state: State, data: Data, cached: Array, count: int | Array) -> tuple[State, Losses]:
+    def run_chunk(state: State, data: Data, cached: Array, count: int | Array) -> tuple[State, Losses, Array]:
         dynamic, static = eqx.partition(state, eqx.is_array)
 
         def body(_: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:
@@ -181,7 +182,9 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[...
 
         nothing = Losses(*[jnp.zeros((), data.points.dtype)] * 5)
         moved, sums = jax.lax.fori_loop(0, count, body, (dynamic, nothing))
-        return eqx.combine(moved, static), jax.tree.map(lambda total: total / count, sums)
+        finite = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves((moved.learned, moved.law, sums))]
+        means = jax.tree.map(lambda total: total / count, sums)
+        return eqx.combine(moved, static), means, jnp.all(jnp.stack(finite))
 
     # The count is an array so that a short last chunk does not compile anew.
     return lambda state, data, cached, count: run_chunk(state, data, cached, jnp.asarray(count, jnp.int32))
@@ -205,7 +208,7 @@ def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
         batch = draw(data, state.kept, method, for_batch)
         slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch)
         learned, optimiser = _descend(method, state, slopes)
-        return State(learned, optimiser, state.law, state.kept, key), losses
+        return replace(state, learned=learned, optimiser=optimiser, key=key), losses
 
     return step
 
@@ -221,7 +224,7 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
         assert state.law is not None
         slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, for_weights, state.law, batch, for_law)
         learned, optimiser = _descend(method, state, slopes)
-        return State(learned, optimiser, law, state.kept, key), losses
+        return replace(state, learned=learned, optimiser=optimiser, law=law, key=key), losses
 
     return step
 
@@ -236,9 +239,7 @@ def _law_step(method: Method) -> Step:
         assert state.law is not None
         law, surprise = learn_law(gating, state.law, misfit, for_law)
         nothing = jnp.zeros_like(surprise)
-        return State(state.learned, state.optimiser, law, state.kept, key), Losses(
-            surprise, nothing, nothing, nothing, surprise
-        )
+        return replace(state, law=law, key=key), Losses(surprise, nothing, nothing, nothing, surprise)
 
     return step
 
