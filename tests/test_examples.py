@@ -24,7 +24,9 @@ def maker(folder: Path):
 
 def test_heat_rod_recovers_its_diffusivity():
     module = maker(EXAMPLES / "heat_rod")
-    problem, readings = bind_readings(load_problem_file(EXAMPLES / "heat_rod" / "problem.yaml"), module.readings(), "heat")
+    problem, readings = bind_readings(
+        load_problem_file(EXAMPLES / "heat_rod" / "problem.yaml"), module.readings(), "heat"
+    )
     method = na_pinn(4000, backbone=MLP(24, 3), collocation_batch=128, reading_batch=256, optimiser=Adam(3e-3))
     result = fit(problem, readings, method)
     assert result.unknowns["D"] == pytest.approx(module.DIFFUSIVITY, rel=0.15)

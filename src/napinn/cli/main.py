@@ -55,16 +55,34 @@ def fit(
 @app.command()
 def simulate(
     benchmark: Annotated[str, typer.Argument(help="allen_cahn, burgers or reaction_diffusion.")],
+    noise: Annotated[
+        str, typer.Option(help="Law of the noise: mixture, gaussian, laplace, student_t, skewed or uniform.")
+    ] = "mixture",
     outliers: Annotated[float, typer.Option(help="Share of readings turned into gross outliers.")] = 0.1,
+    outlier_style: Annotated[
+        str,
+        typer.Option(
+            help="one_sided or signed replaces the noise, additive or additive_signed comes on top of it, "
+            "replacing or replacing_signed replaces the whole reading."
+        ),
+    ] = "one_sided",
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Failing sensors as NAME or NAME:SENSORS, for example drift:3: stuck, bias, drift, gain, burst, "
+            "dropout, clipped or neighbours. Give it again for more."
+        ),
+    ] = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write.")] = Path("readings.csv"),
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Write the readings of a benchmark, its problem file and, apart, the labels that only a simulation has."""
-    from napinn.cli.simulating import simulate_command
+    from napinn.cli.simulating import Wanted, simulate_command
 
-    simulate_command(benchmark, outliers, seed, out, overwrite, json)
+    wanted = Wanted(noise, outliers, outlier_style, tuple(fault or ()), seed)
+    simulate_command(benchmark, wanted, out, overwrite, json)
 
 
 @app.command()
@@ -95,6 +113,21 @@ def backbones(json: Json = False) -> None:
     from napinn.cli.tables import backbones_command
 
     backbones_command(json)
+
+
+@app.command()
+def reproduce(
+    study: Annotated[str, typer.Argument(help="A table or figure of the paper, or all.")],
+    preset: Annotated[str, typer.Option(help="smoke (seconds), quick (a desktop) or paper (as printed).")] = "quick",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/studies/PRESET.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; the default is one a core.", min=1)] = None,
+    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
+    json: Json = False,
+) -> None:
+    """Repeat a table or figure of the paper; fits that are finished are never run again."""
+    from napinn.cli.reproducing import reproduce_command
+
+    raise typer.Exit(reproduce_command(study, preset, out, workers, cluster, json))
 
 
 def run() -> None:

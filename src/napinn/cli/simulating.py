@@ -1,21 +1,69 @@
 """`napinn simulate`."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 from rich.console import Console
 
-from napinn.benchmarks.corruption import corrupt
+from napinn.benchmarks.base import Benchmark
+from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, corrupt
+from napinn.benchmarks.faults import FAULTS
 from napinn.benchmarks.names import BENCHMARKS
+from napinn.benchmarks.noise import NOISES
 from napinn.errors import InputError, nearest
 from napinn.problem import Problem
 
+Named = TypeVar("Named")
 
-def simulate_command(name: str, outliers: float, seed: int, out: Path, overwrite: bool, as_json: bool) -> None:
-    if name not in BENCHMARKS:
-        raise InputError(f"there is no benchmark '{name}'; {nearest(name, BENCHMARKS)}")
-    benchmark = BENCHMARKS[name]()
+
+@dataclass(frozen=True)
+class Wanted:
+    """A corruption by its words on the command line."""
+
+    noise: str
+    outliers: float
+    outlier_style: str
+    faults: tuple[str, ...]
+    seed: int
+
+    def make(self, benchmark: Benchmark) -> Corrupted:
+        return corrupt(
+            benchmark,
+            self.outliers,
+            self.seed,
+            noise=_named(self.noise, NOISES, "noise"),
+            outlier_style=_named(self.outlier_style, OUTLIER_STYLES, "outlier style"),
+            faults=[fault(text) for text in self.faults],
+        )
+
+
+def fault(text: str) -> Fault:
+    """`drift:3` is a drift of three sensors; without a number a fault hits as many as it does by default."""
+    name, colon, count = text.partition(":")
+    kind = _named(name, FAULTS, "fault")
+    if not colon:
+        return kind()
+    try:
+        sensors = int(count)
+    except ValueError:
+        raise InputError(
+            f"'{count}' in the fault '{text}' is not a number of sensors; write for example '{name}:3'."
+        ) from None
+    return kind(sensors)
+
+
+def _named(word: str, table: Mapping[str, Named], kind: str) -> Named:
+    if word not in table:
+        raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
+    return table[word]
+
+
+def simulate_command(name: str, wanted: Wanted, out: Path, overwrite: bool, as_json: bool) -> None:
+    benchmark = _named(name, BENCHMARKS, "benchmark")()
     files = {
         "readings": out,
         "labels": out.with_suffix(".labels.csv"),
@@ -24,7 +72,7 @@ def simulate_command(name: str, outliers: float, seed: int, out: Path, overwrite
     for path in files.values():
         if path.exists() and not overwrite:
             raise InputError(f"{path} already exists; choose another name or add --overwrite.")
-    corrupted = corrupt(benchmark, outliers, seed)
+    corrupted = wanted.make(benchmark)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         corrupted.table.to_csv(files["readings"], index=False)
@@ -32,14 +80,27 @@ def simulate_command(name: str, outliers: float, seed: int, out: Path, overwrite
         files["problem"].write_text(problem_yaml(benchmark.problem), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror}.") from None
-    count = len(corrupted.table) * len(benchmark.problem.fields)
-    hit = int(corrupted.is_outlier(benchmark.problem.fields).sum())
-    told = {key: str(path) for key, path in files.items()} | {"count": count, "outliers": hit, "seed": seed}
+    fields = benchmark.problem.fields
+    counts = {
+        "count": len(corrupted.table) * len(fields),
+        "outliers": int(corrupted.is_outlier(fields).sum()),
+        "faulty": int(corrupted.is_faulty(fields).sum()),
+        "dropped_rows": corrupted.dropped,
+    }
     if as_json:
-        print(json.dumps(told))  # noqa: T201
-        return
-    console = Console()
-    console.print(f"{count} readings, {hit} of them outliers: {files['readings']}", highlight=False, soft_wrap=True)
+        chosen = {"noise": wanted.noise, "outlier_style": wanted.outlier_style, "faults": wanted.faults}
+        print(json.dumps({key: str(path) for key, path in files.items()} | counts | chosen | {"seed": wanted.seed}))  # noqa: T201
+    else:
+        show(counts, files, Console())
+
+
+def show(counts: Mapping[str, int], files: Mapping[str, Path], console: Console) -> None:
+    told = [f"{counts['count']} readings, {counts['outliers']} of them outliers"]
+    if counts["faulty"]:
+        told.append(f"{counts['faulty']} changed by faults")
+    if counts["dropped_rows"]:
+        told.append(f"{counts['dropped_rows']} rows dropped out")
+    console.print(f"{', '.join(told)}: {files['readings']}", highlight=False, soft_wrap=True)
     console.print(f"labels, not for fitting: {files['labels']}", highlight=False, soft_wrap=True)
     console.print(
         f"now try: napinn fit {files['readings']} --problem {files['problem']}",

@@ -1,0 +1,31 @@
+"""`napinn reproduce`."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from napinn.engine.display import study_display
+from napinn.experiments.reproduce import reproduce
+
+
+def reproduce_command(
+    name: str, preset: str, out: Path | None, workers: int | None, cluster: str | None, as_json: bool
+) -> int:
+    folder = out or Path("runs") / "studies" / preset
+    with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
+        written = reproduce(name, preset, folder, workers=workers, cluster=cluster, progress=progress)
+    failed = [line for study in written for line in study.failed]
+    if as_json:
+        told = {
+            s.study: {"fits": s.fits, "files": [str(f) for f in s.files], "failed": list(s.failed)} for s in written
+        }
+        print(json.dumps(told))  # noqa: T201
+    else:
+        console = Console()
+        for study in written:
+            names = ", ".join(str(path) for path in study.files)
+            console.print(f"{study.study}: {study.fits} fits, {names}", highlight=False, soft_wrap=True)
+        for line in failed:
+            console.print(f"failed: {line}", highlight=False, soft_wrap=True, markup=False)
+    return 3 if failed else 0

@@ -1,0 +1,168 @@
+"""Pictures of a study, drawn from its rows and the small curves that each fit leaves."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from napinn.experiments.cases import SLICE_SIDE
+from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure
+
+STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:")
+SHADES = ("#1f2937", "#3b6ea5", "#c2410c", "#6b7280", "#0f766e", "#7c3aed", "#a16207")
+
+
+def by_ratio(rows: pd.DataFrame) -> Figure:
+    """rMSE over the outlier ratio, one panel a benchmark, one line a label, bars over seeds."""
+    rows = rows[rows["label"] != "clean"]
+    names = list(dict.fromkeys(rows["benchmark"]))
+    figure, panels = new_figure(4.2 * len(names), 3.4, len(names))
+    for axes, name in zip(panels, names, strict=True):
+        chosen = rows[rows["benchmark"] == name]
+        for number, label in enumerate(dict.fromkeys(chosen["label"])):
+            group = chosen[chosen["label"] == label].groupby("ratio")["rmse"]
+            mean, spread = group.mean(), group.std().fillna(0.0)
+            axes.errorbar(
+                100 * mean.index,
+                mean,
+                spread,
+                fmt=STYLES[number % 7],
+                color=SHADES[number % 7],
+                label=label,
+                markersize=4,
+            )
+        _label(axes, str(name), "outliers, %", "rMSE")
+        axes.set_yscale("log")
+    panels[-1].legend(fontsize=7)
+    return figure
+
+
+def bars(rows: pd.DataFrame) -> Figure:
+    """rMSE of each label as a bar."""
+    mean = rows.groupby("label", sort=False)["rmse"].mean()
+    figure, (axes,) = new_figure(7.0, 0.35 * len(mean) + 1.2)
+    axes.barh(
+        np.arange(len(mean)),
+        mean,
+        color=[LINE if "na_pinn" in str(label) or label == "staged" else GOOD for label in mean.index],
+    )
+    axes.set_yticks(np.arange(len(mean)), [str(label) for label in mean.index])
+    axes.invert_yaxis()
+    _label(axes, ", ".join(dict.fromkeys(rows["benchmark"])), "rMSE", "")
+    return figure
+
+
+def by_label(rows: pd.DataFrame) -> Figure:
+    """rMSE and rMAE over a label that is a number."""
+    figure, (axes,) = new_figure(6.0, 3.4)
+    for number, (ratio, group) in enumerate(rows.groupby("ratio")):
+        mean = group.assign(at=group["label"].astype(float)).groupby("at")[["rmse", "rmae"]].mean()
+        axes.plot(
+            mean.index, mean["rmse"], STYLES[number % 7], color=LINE, label=f"rMSE, {100 * float(str(ratio)):g} %"
+        )
+        axes.plot(
+            mean.index, mean["rmae"], STYLES[number % 7], color=GOOD, label=f"rMAE, {100 * float(str(ratio)):g} %"
+        )
+    _label(axes, "Allen–Cahn", "rejection cost", "relative error")
+    axes.legend()
+    return figure
+
+
+def coefficients(rows: pd.DataFrame) -> Figure:
+    """The estimated coefficient over the outlier ratio."""
+    name = next(iter(rows["unknowns"].iloc[0]))
+    figure, (axes,) = new_figure(5.5, 3.2)
+    for number, label in enumerate(dict.fromkeys(rows["label"])):
+        chosen = rows[rows["label"] == label]
+        values = [unknowns[name] for unknowns in chosen["unknowns"]]
+        axes.plot(100 * chosen["ratio"], values, STYLES[number], color=SHADES[number], label=label)
+    axes.axhline(0.3, color="grey", linewidth=0.8, label="truth")
+    _label(axes, "Allen–Cahn", "outliers, %", f"estimate of {name}")
+    axes.legend()
+    return figure
+
+
+def seconds(rows: pd.DataFrame) -> Figure:
+    mean = rows.groupby(["benchmark", "label"], sort=False)["seconds"].mean().unstack()
+    figure, (axes,) = new_figure(6.0, 3.2)
+    places = np.arange(len(mean))
+    for number, label in enumerate(mean.columns):
+        axes.bar(places + 0.35 * number, mean[label], 0.33, color=(GOOD, LINE)[number % 2], label=str(label))
+    axes.set_xticks(places + 0.17, [str(name) for name in mean.index])
+    _label(axes, "Whole fits", "", "seconds")
+    axes.legend()
+    return figure
+
+
+def gate(rows: pd.DataFrame) -> Figure:
+    """The trained gate: reliability over the standardised log-density of readings."""
+    scores = rows["extras"].iloc[0]["score"]
+    figure, (axes,) = new_figure(5.5, 3.2)
+    weight = np.array(scores["reliability"])
+    colours = np.where(weight < 0.5, FLAGGED, GOOD)
+    axes.scatter(scores["score"], weight, s=8, c=list(colours), linewidths=0)
+    axes.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
+    _label(axes, "Reliability gate", "standardised log-density", "reliability")
+    return figure
+
+
+def laws(rows: pd.DataFrame) -> Figure:
+    """Learned noise laws, one line a label."""
+    figure, (axes,) = new_figure(6.0, 3.4)
+    for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
+        law = row["extras"]["law"]
+        axes.plot(law["misfit"], law["density"], STYLES[number][1:], color=SHADES[number], label=row["label"])
+    _label(axes, str(rows["benchmark"].iloc[0]), "misfit", "density")
+    axes.legend()
+    return figure
+
+
+def gate_history(rows: pd.DataFrame) -> Figure:
+    """Steepness and cutoff over training."""
+    figure, (left, right) = new_figure(9.0, 3.2, 2)
+    for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
+        trace = row["extras"]["gate"]
+        left.plot(trace["step"], trace["steepness"], STYLES[number][1:], color=SHADES[number], label=row["label"])
+        right.plot(trace["step"], trace["cutoff"], STYLES[number][1:], color=SHADES[number], label=row["label"])
+    _label(left, "Steepness a", "step", "a")
+    _label(right, "Cutoff τ", "step", "τ")
+    right.legend()
+    return figure
+
+
+def maps(rows: pd.DataFrame) -> Figure:
+    """Truth, each label's field, and its absolute error, at the later instant, one row a benchmark."""
+    names = list(dict.fromkeys(rows["benchmark"]))
+    labels = list(dict.fromkeys(rows["label"]))
+    figure = Figure(figsize=(2.3 * (1 + 2 * len(labels)), 2.2 * len(names)), layout="constrained")
+    panels = figure.subplots(len(names), 1 + 2 * len(labels), squeeze=False)
+    for line, name in zip(panels, names, strict=True):
+        chosen = rows[rows["benchmark"] == name].drop_duplicates("label").set_index("label")["extras"]
+        last = {label: chosen[label]["slices"][-1] for label in labels}
+        truth = _square(next(iter(last.values()))["true"])
+        low, high = truth.min(), truth.max()
+        _image(figure, line[0], truth, f"{name}, truth", low, high)
+        worst = max(float(np.abs(_square(cut["fitted"]) - truth).max()) for cut in last.values())
+        for number, (label, cut) in enumerate(last.items()):
+            fitted = _square(cut["fitted"])
+            _image(figure, line[1 + 2 * number], fitted, label, low, high)
+            _image(figure, line[2 + 2 * number], np.abs(fitted - truth), "|error|", 0.0, worst)
+    return figure
+
+
+def _square(values: list[float]) -> np.ndarray:
+    return np.array(values).reshape(SLICE_SIDE, SLICE_SIDE)
+
+
+def _image(figure: Figure, axes: Axes, values: np.ndarray, title: str, low: float, high: float) -> None:
+    image = axes.imshow(values.T, origin="lower", cmap=FIELD_MAP, vmin=low, vmax=high)
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    axes.set_title(title, fontsize=8)
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def _label(axes: Axes, title: str, across: str, up: str) -> None:
+    axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)

@@ -1,0 +1,50 @@
+"""How much work a study does: `smoke` for seconds, `quick` for a desktop, `paper` as printed.
+
+Everything else is the paper's setting: raw coordinates, collocation on its grid, its rejection costs. A preset
+changes only batch sizes, the number of steps and seeds and, for `smoke`, the size of the networks and the list of
+cases."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from napinn.benchmarks.names import BENCHMARKS
+from napinn.methods import BACKBONES, as_printed, b_pinn
+from napinn.networks import Backbone
+from napinn.training import FixedCost, Method
+
+RATIOS = (0.05, 0.1, 0.15)
+
+
+@dataclass(frozen=True)
+class Preset:
+    name: str
+    steps: int
+    collocation_batch: int
+    reading_batch: int
+    seeds: int
+    width: int = 80
+    depth: int = 5
+    benchmarks: tuple[str, ...] = tuple(BENCHMARKS)
+    ratios: tuple[float, ...] = RATIOS
+
+    def backbone(self, name: str) -> Backbone:
+        extra = {"embedding": self.width} if name == "piratenet" else {}
+        return BACKBONES[name].make(width=self.width, depth=self.depth, **extra)
+
+    def method(self, benchmark: str, make: Any, backbone: str = "mlp", **parts: Any) -> Method:
+        """A recipe in the paper's setting at this preset's size."""
+        name = "bayesian" if make is b_pinn else backbone
+        method = as_printed(make(self.steps, backbone=self.backbone(name), **parts))
+        if method.gating is not None and "rejection" not in parts:
+            method = dataclasses.replace(method, rejection=FixedCost(PAPER_REJECTION[benchmark]))
+        return dataclasses.replace(method, collocation_batch=self.collocation_batch, reading_batch=self.reading_batch)
+
+
+PAPER_REJECTION: Mapping[str, float] = {"allen_cahn": 0.1, "burgers": 0.5, "reaction_diffusion": 0.5}
+PRESETS: Mapping[str, Preset] = {
+    "smoke": Preset("smoke", 60, 64, 64, 1, width=8, depth=2, benchmarks=("allen_cahn",), ratios=(0.15,)),
+    "quick": Preset("quick", 10_000, 1024, 1024, 1),
+    "paper": Preset("paper", 30_000, 4000, 1000, 10),
+}

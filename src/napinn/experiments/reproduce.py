@@ -1,0 +1,108 @@
+"""Run a study and write what it found: a CSV with a row a fit, a Markdown table beside the paper's, and a picture."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.figure import Figure
+
+from napinn.engine import Outcome, run_jobs
+from napinn.errors import InputError, nearest
+from napinn.experiments.cases import SLICE_SIDE, Case
+from napinn.experiments.presets import PRESETS
+from napinn.experiments.studies import STUDIES, Study
+from napinn.report.figures import FIELD_MAP
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What a study wrote, and what went wrong in it."""
+
+    study: str
+    files: tuple[Path, ...]
+    fits: int
+    failed: tuple[str, ...]
+
+
+def reproduce(
+    name: str,
+    preset: str,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    cluster: Any = None,
+    progress: Callable[[Any], None] | None = None,
+) -> list[Reproduced]:
+    """One study by name, or `all`; fits that were finished before, by any study, are not run again."""
+    if preset not in PRESETS:
+        raise InputError(f"there is no preset '{preset}'; {nearest(preset, PRESETS)}")
+    if name != "all" and name not in STUDIES:
+        raise InputError(f"there is no study '{name}'; {nearest(name, [*STUDIES, 'all'])}")
+    studies = list(STUDIES.values()) if name == "all" else [STUDIES[name]]
+    cases = {study.name: list(study.cases(PRESETS[preset])) for study in studies}
+    jobs = {case.job().name: case.job() for group in cases.values() for case in group}
+    outcomes = run_jobs(list(jobs.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress)
+    by_name = {outcome.job.name: outcome for outcome in outcomes}
+    return [write_study(study, cases[study.name], by_name, preset, folder) for study in studies]
+
+
+def write_study(study: Study, cases: list[Case], outcomes: dict[str, Outcome], preset: str, folder: Path) -> Reproduced:
+    done = [(case, outcomes[case.job().name]) for case in cases]
+    failed = tuple(f"{case.label}, {case.job().name}: {o.reason}" for case, o in done if o.row is None)
+    rows = pd.DataFrame([{"label": case.label, **o.row} for case, o in done if o.row is not None])
+    if rows.empty:
+        return Reproduced(study.name, (), 0, failed)
+    files = [folder / f"{study.name}{suffix}" for suffix in (".csv", ".md", ".png")]
+    table = rows.drop(columns="extras").assign(unknowns=[json.dumps(unknowns) for unknowns in rows["unknowns"]])
+    table.to_csv(files[0], index=False)
+    files[1].write_text(_page(study, rows, preset, failed), encoding="utf-8")
+    study.picture(rows).savefig(files[2], dpi=110)
+    if study.name == "video":
+        files.append(folder / "video.gif")
+        animate(rows.iloc[0]["extras"]["slices"], files[-1])
+    return Reproduced(study.name, tuple(files), len(rows), failed)
+
+
+def animate(slices: list[dict[str, Any]], path: Path) -> None:
+    """Truth, fit and error side by side, in motion."""
+    stacks = {
+        name: np.array([cut[name] for cut in slices]).reshape(-1, SLICE_SIDE, SLICE_SIDE) for name in ("true", "fitted")
+    }
+    stacks["|error|"] = np.abs(stacks["fitted"] - stacks["true"])
+    span = (float(stacks["true"].min()), float(stacks["true"].max()))
+    figure = Figure(figsize=(7.5, 2.8), layout="constrained")
+    images = []
+    for axes, (name, stack) in zip(figure.subplots(1, 3), stacks.items(), strict=True):
+        low, high = span if name != "|error|" else (0.0, float(stack.max()) or 1.0)
+        images.append(axes.imshow(stack[0].T, origin="lower", cmap=FIELD_MAP, vmin=low, vmax=high))
+        figure.colorbar(images[-1], ax=axes, shrink=0.8)
+        axes.set_title(name, fontsize=9)
+        axes.set_xticks([])
+        axes.set_yticks([])
+
+    def draw(frame: int) -> list[Any]:
+        for image, stack in zip(images, stacks.values(), strict=True):
+            image.set_data(stack[frame].T)
+        figure.suptitle(f"t = {slices[frame]['t']:.3g}", fontsize=9)
+        return images
+
+    FuncAnimation(figure, draw, frames=len(slices)).save(path, writer=PillowWriter(fps=10), dpi=80)
+
+
+def _page(study: Study, rows: pd.DataFrame, preset: str, failed: tuple[str, ...]) -> str:
+    size = PRESETS[preset]
+    seeds = rows["seed"].nunique()
+    about = (
+        f"Preset `{preset}`: {size.steps:,} steps of {size.collocation_batch:,} + {size.reading_batch:,} points, "
+        f"{seeds} seed{'s' if seeds > 1 else ''}. Ours first, the paper's number (mean of 10 seeds) in brackets."
+    )
+    parts = [f"# {study.title}", "", f"`napinn reproduce {study.name} --preset {preset}`", "", about, ""]
+    parts += [study.table(rows, study.name), f"![{study.title}]({study.name}.png)", ""]
+    if failed:
+        parts += ["Failed fits:", "", *(f"- {line}" for line in failed), ""]
+    return "\n".join(parts)

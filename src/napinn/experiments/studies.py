@@ -1,0 +1,183 @@
+"""The studies: each a list of cases, a table and a picture, in a few lines."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from napinn.density import EBM, GMM, KDE, BatchStd
+from napinn.experiments import pictures, tables
+from napinn.experiments.cases import CLEAN, Case
+from napinn.experiments.presets import Preset
+from napinn.losses import Absolute, QGaussian
+from napinn.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
+from napinn.training import FixedCost, Method
+
+Make = Callable[..., Method]
+RIVALS: Mapping[str, tuple[Make, dict[str, Any]]] = {
+    "pinn": (pinn, {}),
+    "b_pinn": (b_pinn, {}),
+    "lad_pinn": (lad_pinn, {}),
+    "mad_pinn": (mad_pinn, {}),
+    "or_pinn_q1.9": (or_pinn, {"q": 1.9}),
+    "or_pinn_q2.9": (or_pinn, {"q": 2.9}),
+    "na_pinn": (na_pinn, {}),
+}
+ESTIMATORS = {"ebm": EBM(), "gmm": GMM(), "kde": KDE()}
+
+
+@dataclass(frozen=True)
+class Study:
+    name: str
+    title: str
+    cases: Callable[[Preset], Iterator[Case]]
+    table: Callable[[pd.DataFrame, str], str]
+    """Rows and the study's name to Markdown, the paper's numbers beside ours."""
+    picture: Callable[[pd.DataFrame], Figure]
+
+
+def _case(
+    preset: Preset, label: str, benchmark: str, ratio: float, make: Make, noise: str = "mixture", **parts: Any
+) -> Iterator[Case]:
+    for seed in range(preset.seeds):
+        method = preset.method(benchmark, make, **parts)
+        yield Case(label, benchmark, ratio, method, noise, seed, preset.name)
+
+
+def _named(preset: Preset, wanted: str) -> str:
+    """The benchmark asked for, or the only one that a small preset has."""
+    return wanted if wanted in preset.benchmarks else preset.benchmarks[0]
+
+
+def _ratio(preset: Preset, wanted: float) -> float:
+    return wanted if wanted in preset.ratios else preset.ratios[-1]
+
+
+def main(preset: Preset) -> Iterator[Case]:
+    for benchmark in preset.benchmarks:
+        for ratio in preset.ratios:
+            for label, (make, parts) in RIVALS.items():
+                yield from _case(preset, label, benchmark, ratio, make, **parts)
+        yield from _case(preset, "clean", benchmark, 0.0, pinn, CLEAN)
+
+
+def backbones(preset: Preset) -> Iterator[Case]:
+    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+        for backbone in ("mlp", "kan", "fls", "qres", "piratenet"):
+            for name, make in (("pinn", pinn), ("na_pinn", na_pinn)):
+                yield from _case(preset, f"{backbone}/{name}", benchmark, _ratio(preset, 0.1), make, backbone=backbone)
+
+
+def noise_laws(preset: Preset) -> Iterator[Case]:
+    benchmark, ratio = _named(preset, "reaction_diffusion"), _ratio(preset, 0.15)
+    methods = {
+        "pinn": (pinn, {}),
+        "lad_pinn": (lad_pinn, {}),
+        "or_pinn_q2.9": (or_pinn, {"q": 2.9}),
+        "na_pinn": (na_pinn, {}),
+        "na_pinn+absolute": (na_pinn, {"loss": Absolute()}),
+        "na_pinn+q2.9": (na_pinn, {"loss": QGaussian(2.9)}),
+    }
+    for law in ("laplace", "gaussian"):
+        for label, (make, parts) in methods.items():
+            yield from _case(preset, f"{label}@{law}", benchmark, ratio, make, law, **parts)
+
+
+def coefficient(preset: Preset) -> Iterator[Case]:
+    for ratio in preset.ratios:
+        for label, make in (("pinn", pinn), ("na_pinn", na_pinn)):
+            yield from _case(preset, label, "allen_cahn", ratio, make)
+
+
+def cost(preset: Preset) -> Iterator[Case]:
+    for benchmark in preset.benchmarks:
+        for label, make in (("pinn", pinn), ("na_pinn", na_pinn)):
+            yield from _case(preset, label, benchmark, _ratio(preset, 0.15), make)
+
+
+def estimators(preset: Preset) -> Iterator[Case]:
+    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+        for ratio in preset.ratios:
+            for label, density in ESTIMATORS.items():
+                yield from _case(preset, label, benchmark, ratio, na_pinn, estimator=density)
+
+
+def staged(preset: Preset) -> Iterator[Case]:
+    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+        yield from _case(preset, "staged", benchmark, _ratio(preset, 0.15), na_pinn)
+        yield from _case(preset, "unstaged", benchmark, _ratio(preset, 0.15), na_pinn, warm_up=0, law_steps=0)
+
+
+def rejection_cost(preset: Preset) -> Iterator[Case]:
+    prices = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0) if preset.name == "quick" else [n / 10 for n in range(11)]
+    for ratio in preset.ratios if preset.name == "paper" else preset.ratios[-1:]:
+        for price in (0.0, 0.1) if preset.name == "smoke" else prices:
+            yield from _case(preset, f"{price:g}", "allen_cahn", ratio, na_pinn, rejection=FixedCost(price))
+
+
+def scale(preset: Preset) -> Iterator[Case]:
+    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+        for ratio in preset.ratios:
+            yield from _case(preset, "running", benchmark, ratio, na_pinn)
+            yield from _case(preset, "per_batch", benchmark, ratio, na_pinn, scale=BatchStd())
+
+
+def confusion(preset: Preset) -> Iterator[Case]:
+    yield from _case(preset, "na_pinn", "allen_cahn", _ratio(preset, 0.1), na_pinn)
+
+
+def robustness(preset: Preset) -> Iterator[Case]:
+    yield from (case for case in main(preset) if case.label != "clean")
+
+
+def noise_density(preset: Preset) -> Iterator[Case]:
+    """The law when it has just been initialised, and after joint training."""
+    benchmark, ratio = _named(preset, "burgers"), _ratio(preset, 0.05)
+    for case in _case(preset, "after", benchmark, ratio, na_pinn):
+        yield case
+        begun = dataclasses.replace(case.method, phases=case.method.phases[:2])
+        yield dataclasses.replace(case, label="before", method=begun)
+
+
+def gate_parameters(preset: Preset) -> Iterator[Case]:
+    for ratio in preset.ratios:
+        yield from _case(preset, f"{100 * ratio:g} %", _named(preset, "reaction_diffusion"), ratio, na_pinn)
+
+
+def fields(preset: Preset) -> Iterator[Case]:
+    yield from cost(preset)
+
+
+def estimator_densities(preset: Preset) -> Iterator[Case]:
+    yield from (case for case in estimators(preset) if case.ratio == preset.ratios[0])
+
+
+def video(preset: Preset) -> Iterator[Case]:
+    for case in _case(preset, "na_pinn", _named(preset, "burgers"), _ratio(preset, 0.15), na_pinn):
+        yield dataclasses.replace(case, frames=40)
+
+
+STUDIES: Mapping[str, Study] = {
+    study.name: study
+    for study in (
+        Study("main", "Main table: every method at three outlier ratios", main, tables.errors, pictures.by_ratio),
+        Study("backbones", "Backbones at 10 % outliers", backbones, tables.errors, pictures.bars),
+        Study("noise_laws", "Laplace and Gaussian noise, 15 % outliers", noise_laws, tables.errors, pictures.bars),
+        Study("coefficient", "The coefficient of Allen–Cahn", coefficient, tables.coefficients, pictures.coefficients),
+        Study("cost", "Seconds of training", cost, tables.seconds, pictures.seconds),
+        Study("estimators", "EBM, GMM and KDE inside naPINN", estimators, tables.errors, pictures.by_ratio),
+        Study("staged", "With and without stages, 15 % outliers", staged, tables.errors, pictures.bars),
+        Study("rejection_cost", "The rejection cost", rejection_cost, tables.errors, pictures.by_label),
+        Study("scale", "Running and per-batch scale", scale, tables.errors, pictures.by_ratio),
+        Study("confusion", "Confusion matrix and the gate's curve", confusion, tables.confusion, pictures.gate),
+        Study("robustness", "Error over outlier ratios", robustness, tables.errors, pictures.by_ratio),
+        Study("noise_density", "Noise law before and after", noise_density, tables.errors, pictures.laws),
+        Study("gate_parameters", "Gate over training", gate_parameters, tables.errors, pictures.gate_history),
+        Study("fields", "Fields and error maps at 15 %", fields, tables.errors, pictures.maps),
+        Study("estimator_densities", "Laws of the estimators", estimator_densities, tables.errors, pictures.laws),
+        Study("video", "A solution in motion", video, tables.errors, pictures.maps),
+    )
+}  # fmt: skip

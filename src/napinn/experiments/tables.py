@@ -1,0 +1,92 @@
+"""Tables of a study in Markdown: ours, and the paper's number in brackets where it has one."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+_FAMILIES = {"robustness": "main", "gate_parameters": "", "noise_density": "", "estimator_densities": "estimators"}
+"""Studies whose numbers the paper prints under another study, or not at all."""
+
+
+@cache
+def paper() -> Mapping[tuple[str, str, str, float, str], float]:
+    table = pd.read_csv(Path(__file__).with_name("paper.csv"))
+    keys = zip(table["study"], table["label"], table["benchmark"], table["ratio"], table["quantity"], strict=True)
+    return dict(zip(keys, table["value"], strict=True))
+
+
+def errors(rows: pd.DataFrame, study: str) -> str:
+    """rMSE and rMAE by label and by benchmark and ratio, means over seeds."""
+    parts = []
+    for quantity in ("rmse", "rmae"):
+        title = {"rmse": "rMSE", "rmae": "rMAE"}[quantity]
+        parts += [f"### {title}", "", _pivot(rows, study, quantity), ""]
+    return "\n".join(parts)
+
+
+def coefficients(rows: pd.DataFrame, study: str) -> str:
+    name = next(iter(rows["unknowns"].iloc[0]))
+    table = rows.assign(**{name: [unknowns[name] for unknowns in rows["unknowns"]]})
+    return "\n".join([f"### Estimate of {name}", "", _pivot(table, study, name), ""])
+
+
+def seconds(rows: pd.DataFrame, study: str) -> str:
+    mean = rows.groupby(["benchmark", "label"], sort=False)["seconds"].mean().unstack()
+    lines = ["| benchmark | PINN, s | naPINN, s | ratio (paper, on a GPU) |", "|---|---|---|---|"]
+    for benchmark, row in mean.iterrows():
+        printed = paper().get((study, "na_pinn/pinn", str(benchmark), 0.15, "ratio"))
+        beside = f" ({printed:.3f})" if printed else ""
+        ratio = row["na_pinn"] / row["pinn"]
+        lines.append(f"| {benchmark} | {row['pinn']:.1f} | {row['na_pinn']:.1f} | {ratio:.3f}{beside} |")
+    lines += [
+        "",
+        "Whole fits, the estimator's own phase included; `benchmarks/step_cost.py` compares single steps side by side.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def confusion(rows: pd.DataFrame, study: str) -> str:
+    first = rows.iloc[0]
+    ours = {
+        "outlier_rejected": first["outliers_flagged"],
+        "outlier_accepted": first["outliers"] - first["outliers_flagged"],
+        "normal_rejected": first["good_flagged"],
+        "normal_accepted": first["good_readings"] - first["good_flagged"],
+    }
+    cell = {
+        name: f"{value:,} ({paper()[study, 'na_pinn', 'allen_cahn', 0.1, name]:,.0f})" for name, value in ours.items()
+    }
+    return "\n".join(
+        [
+            "| true label | rejected | accepted |",
+            "|---|---|---|",
+            f"| outlier | {cell['outlier_rejected']} | {cell['outlier_accepted']} |",
+            f"| normal | {cell['normal_rejected']} | {cell['normal_accepted']} |",
+            "",
+            f"Seed {first['seed']}; the paper's numbers in brackets.",
+            "",
+        ]
+    )
+
+
+def _pivot(rows: pd.DataFrame, study: str, quantity: str) -> str:
+    family = _FAMILIES.get(study, study)
+    columns = list(dict.fromkeys(zip(rows["benchmark"], rows["ratio"], strict=True)))
+    labels = list(dict.fromkeys(rows["label"]))
+    mean = rows.groupby(["label", "benchmark", "ratio"])[quantity].mean()
+    head = " | ".join(f"{benchmark} {100 * ratio:g} %" for benchmark, ratio in columns)
+    lines = [f"| | {head} |", "|---" * (len(columns) + 1) + "|"]
+    for label in labels:
+        cells = [
+            _cell(mean.get((label, *column)), paper().get((family, label, *column, quantity))) for column in columns
+        ]
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(ours: float | None, printed: float | None) -> str:
+    shown = "" if ours is None else f"{ours:.4g}" if ours < 1e-3 else f"{ours:.3f}"
+    return shown if printed is None else f"{shown} ({printed:g})"

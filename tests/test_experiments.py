@@ -1,0 +1,75 @@
+"""Studies: every one runs at its smallest, writes its three files, and the paper's numbers stand beside ours."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from napinn.errors import InputError
+from napinn.experiments.presets import PRESETS
+from napinn.experiments.reproduce import reproduce
+from napinn.experiments.studies import STUDIES
+from napinn.experiments.tables import paper
+from napinn.training import FixedCost, Kind
+
+COLUMNS = [
+    "benchmark", "method", "backbone", "density", "loss", "noise", "ratio", "seed", "preset", "steps", "rmae", "rmse",
+    "unknowns", "flags", "seconds",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studies")
+    return folder, reproduce("all", "smoke", folder)
+
+
+def test_every_study_writes_its_table_and_picture(smoke):
+    folder, written = smoke
+    assert [study.study for study in written] == list(STUDIES)
+    for study in written:
+        assert study.failed == ()
+        assert study.fits > 0
+        table = pd.read_csv(folder / f"{study.study}.csv")
+        assert set(COLUMNS) <= set(table.columns)
+        assert table["rmse"].between(0, 10).all()
+        assert all(json.loads(text) for text in table["unknowns"])
+        assert f"napinn reproduce {study.study} --preset smoke" in (folder / f"{study.study}.md").read_text()
+        assert (folder / f"{study.study}.png").stat().st_size > 2_000
+
+
+def test_a_fit_is_run_once_however_many_studies_ask_for_it(smoke):
+    folder, written = smoke
+    stored = {path.parent.name for path in folder.glob("fits/*/outcome.json")}
+    asked = [case.job().name for study in STUDIES.values() for case in study.cases(PRESETS["smoke"])]
+    assert stored == set(asked)
+    assert len(asked) > 1.5 * len(stored)
+    times = {path: path.stat().st_mtime_ns for path in folder.glob("fits/*/outcome.json")}
+    again = reproduce("confusion", "smoke", folder)
+    assert again[0].files == written[list(STUDIES).index("confusion")].files
+    assert all(path.stat().st_mtime_ns == then for path, then in times.items())
+
+
+def test_the_presets_say_what_the_issue_of_the_paper_prints():
+    cases = [case for case in STUDIES["main"].cases(PRESETS["paper"]) if case.label == "na_pinn"]
+    assert len(cases) == 3 * 3 * 10
+    method = next(case.method for case in cases if case.benchmark == "burgers")
+    assert method.rejection == FixedCost(0.5)
+    assert (method.steps, method.collocation_batch, method.reading_batch) == (30_000, 4_000, 1_000)
+    assert [phase.steps for phase in method.phases if phase.kind is Kind.LAW] == [5_000]
+    quick = next(STUDIES["main"].cases(PRESETS["quick"])).method
+    assert (quick.steps, quick.collocation_batch, quick.reading_batch) == (10_000, 1_024, 1_024)
+
+
+def test_the_papers_numbers_are_at_hand():
+    assert paper()["main", "na_pinn", "allen_cahn", 0.15, "rmse"] == 0.127
+    assert paper()["main", "clean", "reaction_diffusion", 0.0, "rmse"] == 0.047
+    assert paper()["confusion", "na_pinn", "allen_cahn", 0.1, "normal_rejected"] == 152
+    assert paper()["noise_laws", "na_pinn+absolute@gaussian", "reaction_diffusion", 0.15, "rmse"] == 0.064
+
+
+def test_unknown_names_are_refused_in_a_sentence(tmp_path):
+    with pytest.raises(InputError, match="did you mean 'main'"):
+        reproduce("mian", "smoke", tmp_path)
+    with pytest.raises(InputError, match="did you mean 'quick'"):
+        reproduce("main", "quik", tmp_path)
