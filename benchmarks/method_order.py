@@ -19,7 +19,7 @@ from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
 from napinn.density import EBM, GMM, KDE
-from napinn.fit import fit
+from napinn.fitting import fit
 from napinn.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
 from napinn.readings import read_table
 from napinn.training import FixedCost, Method
@@ -57,7 +57,7 @@ def main(steps: int) -> None:
         result = fit(problem, readings, method, seed=SEED)
         scores = dataclasses.asdict(score(result, benchmark, corrupted))
         rows[name] = {
-            **{key: round(value, 5) for key, value in scores.items()},
+            **{key: round(value, 5) for key, value in scores.items() if isinstance(value, int | float)},
             "unknowns": {key: round(value, 5) for key, value in result.unknowns.items()},
             "status": result.status.name,
             "steps": method.steps,

@@ -21,7 +21,7 @@ from provenance import provenance
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.names import BENCHMARKS
-from napinn.fit import frame_of, initial
+from napinn.fitting import frame_of, initial
 from napinn.methods import na_pinn, pinn
 from napinn.readings import read_table
 from napinn.training import Kind, Method, begin, load

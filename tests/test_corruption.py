@@ -299,8 +299,11 @@ def test_a_bias_is_one_offset_for_each_field(toy):
     assert (offsets < 0).any()
 
 
-def test_a_drift_grows_evenly_to_its_size(toy):
-    before, after = corrupt(toy, 0.1, 1), corrupt(toy, 0.1, 1, faults=[Drift(3, size=4.0)])
+@pytest.mark.parametrize("begin", [0.0, -7.0, 5.0])
+def test_a_drift_grows_evenly_from_the_first_reading_to_its_size(toy, begin):
+    coordinates = {**toy.problem.coordinates, "t": (begin, begin + 2.0)}
+    later = replace(toy, problem=replace(toy.problem, coordinates=coordinates))
+    before, after = corrupt(later, 0.1, 1), corrupt(later, 0.1, 1, faults=[Drift(3, size=4.0)])
     added = (values(after) - values(before)) / std(before)
     hit = records(after, touched(before, after)).values()
     assert len(hit) == 3

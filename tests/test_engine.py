@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -59,8 +60,6 @@ def dies(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     if len(deaths.read_text()) <= payload["deaths"]:
         sys.stderr.write("last words\n")
         sys.stderr.flush()
-        # On a cluster, let word of the start get out.
-        time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGKILL)
     return {"survived": len(deaths.read_text())}
 
@@ -126,11 +125,13 @@ def alive(pid: int) -> bool:
 @contextlib.contextmanager
 def study_in_a_process(marks: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The study of `squares`, 0.4 s a job, in a session of its own, once it is well under way."""
-    code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        f"from pathlib import Path; import {HERE} as t\n"
-        f"t.run(t.squares(Path({str(marks)!r}), 6, sleep=0.4), Path({str(folder)!r}))"
-    )
+    code = dedent(f"""
+        import sys
+        from pathlib import Path
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import {HERE} as tests
+        tests.run(tests.squares(Path({str(marks)!r}), 6, sleep=0.4), Path({str(folder)!r}))
+    """)
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, start_new_session=True)
     with process:
         wait_for(lambda: any(folder.glob("*/outcome.json")) and len(list(marks.iterdir())) > 2)
@@ -220,7 +221,6 @@ def test_a_study_killed_in_the_middle_goes_on_as_if_nothing_had_been(tmp_path: P
     assert len(executions(marks)) <= 8
     undisturbed = run(squares(tmp_path / "other marks", 6), tmp_path / "other")
     assert table(resumed) == table(undisturbed)
-    assert not list(folder.glob("*/.*.part"))
 
 
 def test_an_interrupt_stops_the_workers_and_keeps_what_is_finished(tmp_path: Path):
@@ -289,11 +289,11 @@ def test_only_napinn_and_what_the_caller_allows_is_run(tmp_path: Path, work: str
 
 
 def test_a_name_that_a_module_merely_imported_is_not_its_work(tmp_path: Path):
-    jobs = [Job("a", "napinn.engine.store:json", {}), Job("b", f"{HERE}:wraps", {}), Job("c", "napinn.absent:x", {})]
+    jobs = [Job("a", "napinn.engine.store:json", {}), Job("b", f"{HERE}:dedent", {}), Job("c", "napinn.absent:x", {})]
     outcomes = run(jobs, tmp_path)
     assert [outcome.reason for outcome in outcomes] == [
         "InputError: 'napinn.engine.store:json' is not a function of a module that may be run.",
-        f"InputError: '{HERE}:wraps' is not a function of a module that may be run.",
+        f"InputError: '{HERE}:dedent' is not a function of a module that may be run.",
         "ModuleNotFoundError: No module named 'napinn.absent'",
     ]
 
@@ -337,6 +337,11 @@ def test_workers_share_the_machine_and_a_lone_one_has_it_all(tmp_path: Path, mon
     monkeypatch.setattr("napinn.engine.cores.own_cores", lambda: (0, 2, 4, 6, 8, 10, 12))
     assert [place.cores for place in places(3)] == [(0, 2), (4, 6), (8, 10)]
     assert [place.cores for place in places(9)][6:] == [(12,), (0,), (2,)]
+
+
+def test_the_engine_itself_needs_neither_jax_nor_dask():
+    code = "import sys, napinn.engine, napinn.engine.worker; sys.exit(any(m in sys.modules for m in ('jax', 'dask')))"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # --- Progress -----------------------------------------------------------------------------------------------------
@@ -415,11 +420,38 @@ def test_killing_a_dask_worker_loses_nothing(tmp_path: Path, dask_client: Any):
     jobs = [*squares(marks, 4), job("dies", marks=str(marks), deaths=1), job("fails")]
     outcomes = run(jobs, tmp_path / "study", workers=None, cluster=dask_client, progress=seen.append)
     assert table(outcomes)[:4] == table(run(squares(marks, 4), tmp_path / "local"))
-    assert outcomes[4].row == {"survived": 2}
+    assert (outcomes[4].row, outcomes[4].attempts) == ({"survived": 2}, 2)
     assert outcomes[5].reason == "ValueError: the sensor is on fire"
     assert "in fails" in (tmp_path / "study" / "fails" / "traceback.txt").read_text()
     assert (seen[-1].done, seen[-1].failed, seen[-1].running) == (5, 1, 0)
     assert any(snapshot.running for snapshot in seen)
+
+
+def test_too_many_deaths_on_a_cluster_are_a_failure(tmp_path: Path, dask_client: Any, monkeypatch: pytest.MonkeyPatch):
+    marks = tmp_path / "marks"
+    # Dask itself then retries nothing, and the engine's own count is what matters.
+    monkeypatch.setattr(dask_client.cluster.scheduler, "allowed_failures", 0)
+    # The squares wait on the same workers, and Dask would count those deaths against them too.
+    jobs = [job("dies", marks=str(marks), deaths=9), *squares(marks, 3)]
+    outcomes = run(jobs, tmp_path / "study", workers=None, cluster=dask_client, retries=1)
+    assert [outcome.status for outcome in outcomes] == [Status.FAILED] + [Status.DONE] * 3
+    assert (outcomes[0].attempts, (marks / "deaths").read_text()) == (2, "xx")
+    assert outcomes[0].reason == "WorkerDied: the Dask worker that ran it died 2 times; the workers' logs may say why."
+
+
+def test_leaving_early_cancels_what_waits_on_the_cluster(tmp_path: Path, dask_client: Any):
+    marks = tmp_path / "marks"
+
+    def stop(snapshot: StudySnapshot) -> None:
+        if snapshot.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(squares(marks, 8, sleep=0.2), tmp_path / "study", workers=None, cluster=dask_client, progress=stop)
+    wait_for(lambda: not any(dask_client.processing().values()))
+    assert len(executions(marks)) < 8
+    assert dask_client.status == "running"
+    assert len(list((tmp_path / "study").glob("*/outcome.json"))) == 1
 
 
 def test_a_scheduler_is_found_by_its_address(tmp_path: Path, dask_client: Any):

@@ -25,7 +25,7 @@ CLOSED_FORMS = [
 LOSSES = [loss for loss, _ in CLOSED_FORMS]
 
 
-@pytest.mark.parametrize(("loss", "closed"), CLOSED_FORMS, ids=str)
+@pytest.mark.parametrize(("loss", "closed"), CLOSED_FORMS, ids=[str(loss) for loss in LOSSES])
 def test_closed_form(loss: Loss, closed) -> None:
     np.testing.assert_allclose(loss(MISFITS), closed(np.asarray(MISFITS)), rtol=1e-6, atol=1e-15)
 

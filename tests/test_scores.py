@@ -18,7 +18,7 @@ from napinn.benchmarks.faults import Bias, DropOut
 from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
 from napinn.benchmarks.scores import Confusion, auroc, confusion, evaluation, law_distance, score
 from napinn.density import EBM, GMM
-from napinn.fit import fit
+from napinn.fitting import fit
 from napinn.methods import na_pinn
 from napinn.networks import MLP
 from napinn.objective import Gating, Law

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from napinn.errors import InputError as InputError
-    from napinn.fit import fit as fit
+    from napinn.fitting import fit as fit
     from napinn.methods import as_printed as as_printed
     from napinn.methods import b_pinn as b_pinn
     from napinn.methods import lad_pinn as lad_pinn
@@ -45,7 +45,7 @@ _HOMES = {
     "Unknown": "problem",
     "as_printed": "methods",
     "b_pinn": "methods",
-    "fit": "fit",
+    "fit": "fitting",
     "lad_pinn": "methods",
     "load": "run_folder",
     "mad_pinn": "methods",

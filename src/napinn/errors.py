@@ -16,10 +16,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A clause that suggests the closest known name, or lists the known ones when nothing is close."""
     known = sorted(set(known))
     same_letters = [match for match in known if match.lower() == name.lower()]
-    close = same_letters or difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    # In a name of one or two letters a swapped letter is likelier than a dropped one.
+    swapped = [match for match in known if len(match) == len(name) == 2 and match[1] == name[1]]
+    close = same_letters or swapped or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
-        # Among near ties a swapped letter is likelier than a dropped one.
-        best = next((match for match in close if len(match) == len(name)), close[0])
-        return f"did you mean '{best}'?"
+        return f"did you mean '{close[0]}'?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f"known here: {shown}." if known else "none are known here."

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError
-from napinn.fit import initial
+from napinn.fitting import initial
 from napinn.io import read_csv
 from napinn.methods import SETTINGS
 from napinn.objective import Law, Learned

@@ -15,7 +15,7 @@ from napinn.benchmarks.scores import score
 from napinn.cli.fitting import Choice, exit_code
 from napinn.cli.progress import progress_display
 from napinn.equations import symbol
-from napinn.fit import fit
+from napinn.fitting import fit
 from napinn.readings import read_table
 from napinn.report.html import write_report
 from napinn.result import FitResult, FitStatus

@@ -14,7 +14,7 @@ from rich.table import Table
 from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
-from napinn.fit import fit
+from napinn.fitting import fit
 from napinn.io import read_csv
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 from napinn.problem_file import bind_readings, load_problem_file

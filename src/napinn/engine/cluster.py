@@ -1,13 +1,15 @@
 """Jobs on a Dask cluster: each is a task, and all that comes back goes through one queue.
 
 Workers tell of starts and shares as Dask events under a topic of this study; a future's callback tells of the end.
-Dask itself gives the task of a dead worker to another one, as often as its scheduler's `allowed-failures` says. Only
-where that is less than the caller's `retries` is the task submitted anew.
+Dask itself gives the task of a dead worker to another one, as often as its scheduler's `allowed-failures` says. It
+blames every task that the worker held, also those that only waited there, so a job that kills its workers would take
+its neighbours along. Here a job is blamed for a death only if it had started.
 """
 
 import dataclasses
 import importlib
 import queue
+import time
 import traceback
 import uuid
 from collections import Counter
@@ -29,18 +31,17 @@ else:
 MISSING = "running on a cluster needs Dask, which is not installed; add it with: pip install napinn[cluster]"
 SECONDS_TO_CONNECT = 15
 SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_FOR_THE_WORD = 0.05
+MOST_SUBMISSIONS = 20
+"""A bound on the patience with a job that is never heard to start and whose workers die all the same."""
 
 
 def events(
     jobs: Sequence[Job], allowed: Sequence[str], cluster: str | Client, retries: int
 ) -> Generator[Event, None, None]:
-    """Run the jobs; closing the iterator early cancels those that have not started.
-
-    A client that was given stays open. Attempts are those that word came of: a worker may die before it says a thing.
-    """
+    """Run the jobs; closing the iterator early cancels those that wait. A client that was given stays open."""
     with _client(cluster) as client:
         tasks = _Tasks(client, allowed)
-        deaths: Counter[str] = Counter()
         try:
             for job in jobs:
                 tasks.submit(job)
@@ -49,12 +50,11 @@ def events(
                 if not isinstance(news, _Finished):
                     yield news
                     continue
-                report, died = _report(news.future)
-                deaths[news.job.name] += died
-                if died and deaths[news.job.name] <= retries:
+                report = _report(news.future)
+                if report is None and tasks.may_retry(news.job, retries):
                     tasks.submit(news.job)
-                    continue
-                yield tasks.ended(news.job, report, deaths[news.job.name])
+                else:
+                    yield tasks.ended(news.job, report)
         finally:
             tasks.cancel()
 
@@ -73,6 +73,7 @@ class _Tasks:
         self.topic = f"napinn-{uuid.uuid4().hex}"
         self.futures: dict[str, Future] = {}
         self.starts: Counter[str] = Counter()
+        self.submissions: Counter[str] = Counter()
         self.posted: queue.SimpleQueue[Event | _Finished] = queue.SimpleQueue()
         client.subscribe_topic(self.topic, lambda event: self.posted.put(_told(event[1])))
 
@@ -82,6 +83,7 @@ class _Tasks:
         request = request_for(job, self.allowed)
         future = self.client.submit(_attempt, request, job.name, self.topic, key=key, pure=False)
         self.futures[job.name] = future
+        self.submissions[job.name] += 1
         future.add_done_callback(lambda done: self.posted.put(_Finished(job, done)))
 
     def next(self) -> Event | _Finished:
@@ -98,9 +100,13 @@ class _Tasks:
                 self.starts[news.name] += isinstance(news, Started)
                 return news
 
-    def ended(self, job: Job, report: Report, deaths: int) -> Ended:
+    def may_retry(self, job: Job, retries: int) -> bool:
+        return self.starts[job.name] <= retries and self.submissions[job.name] < MOST_SUBMISSIONS
+
+    def ended(self, job: Job, report: Report | None) -> Ended:
         del self.futures[job.name]
-        return Ended(job.name, report, max(1, deaths, self.starts[job.name]))
+        attempts = max(1, self.starts[job.name])
+        return Ended(job.name, report or _lost(attempts), attempts)
 
     def cancel(self) -> None:
         if self.client.status == "running":
@@ -112,6 +118,8 @@ def _attempt(request: str, name: str, topic: str) -> dict[str, Any]:
     """Runs on a Dask worker."""
     worker = importlib.import_module("distributed").get_worker()
     worker.log_event(topic, {"name": name})
+    # Let the word out first: if the work brings this process down, it tells who was to blame.
+    time.sleep(SECONDS_FOR_THE_WORD)
     report = perform(request, lambda share: worker.log_event(topic, {"name": name, "share": share}))
     return dataclasses.asdict(report)
 
@@ -121,18 +129,21 @@ def _told(message: dict[str, Any]) -> Event:
     return Moved(name, message["share"]) if "share" in message else Started(name)
 
 
-def _report(future: Future) -> tuple[Report, int]:
-    """What came of a task, and how many workers died over it if that was its end."""
+def _report(future: Future) -> Report | None:
+    """What came of a task; nothing if its workers died until Dask gave up."""
     try:
-        return Report(**future.result()), 0
-    except _distributed().KilledWorker as error:
-        died = error.allowed_failures + 1
-        times = "once" if died == 1 else f"{died} times"
-        reason = f"WorkerDied: the Dask worker that ran it died {times}; the workers' logs may say why."
-        return Report(None, reason, traceback.format_exc(), 0.0), died
+        return Report(**future.result())
+    except _distributed().KilledWorker:
+        return None
     except Exception as error:
         # The work's own errors come as reports, so this is the cluster: no napinn on a worker, a lost scheduler.
-        return Report(None, f"on the cluster, {sentence(error)}", traceback.format_exc(), 0.0), 0
+        return Report(None, f"on the cluster, {sentence(error)}", traceback.format_exc(), 0.0)
+
+
+def _lost(attempts: int) -> Report:
+    times = "once" if attempts == 1 else f"{attempts} times"
+    reason = f"WorkerDied: the Dask worker that ran it died {times}; the workers' logs may say why."
+    return Report(None, reason, reason + "\n", 0.0)
 
 
 @contextmanager

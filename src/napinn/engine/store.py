@@ -5,7 +5,7 @@ the price of a doubt is one job run again. Two studies may share a folder: each 
 
 import json
 import os
-import tempfile
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +70,15 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    temporary = Path(name)
+    # A name of its own for two studies at once; not from tempfile, whose files only their owner may read.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         # UTF-8 has no half of a surrogate pair; written as an escape it is JSON again, and the row is not lost.
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with temporary.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             # Without this a power cut may leave the new name on an empty file.
             os.fsync(file.fileno())
-        temporary.replace(path)
+        os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ Cases of different studies that ask for the same fit are the same job, so that e
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
 from napinn.benchmarks.scores import score
 from napinn.engine import Job
 from napinn.errors import InputError
-from napinn.fit import fit
+from napinn.fitting import fit
 from napinn.methods import SETTINGS
 from napinn.readings import read_table
 from napinn.result import FitResult, FitStatus
@@ -67,7 +68,7 @@ class Case:
 def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[str, Any]:
     """Fit one case and score it; the row of the CSV file, and the curves that figures need under `extras`."""
     method: Method = decode(payload["method"], SETTINGS)
-    benchmark = BENCHMARKS[payload["benchmark"]]()
+    benchmark = _benchmark(payload["benchmark"])
     problem = benchmark.problem
     clean = payload["noise"] == CLEAN
     law = PAPER_MIXTURE if clean else NOISES[payload["noise"]]
@@ -101,6 +102,12 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         "seconds": round(result.seconds, 1),
         "extras": _extras(result, benchmark, payload.get("frames", 0)),
     }
+
+
+@functools.cache
+def _benchmark(name: str) -> Benchmark:
+    """One a process, because a reference is solved or read when its truth is first asked for."""
+    return BENCHMARKS[name]()
 
 
 def _extras(result: FitResult, benchmark: Benchmark, frames: int) -> dict[str, Any]:
