@@ -7,7 +7,6 @@ the far ones.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -18,7 +17,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from napinn.density.base import Density, sample_on_grid, trapezoid
-from napinn.networks import MLPNetwork, xavier
+from napinn.networks import MLPNetwork, xavier_layers
 
 MARGIN = 0.25
 """Room beyond the outermost misfits when widened, in parts of their range: they move while the field learns."""
@@ -42,11 +41,7 @@ class EBM(Density):
     widen: bool = False
 
     def init(self, key: PRNGKeyArray, misfits: Float[Array, " n"]) -> EBMState:
-        sizes = [1, *[self.width] * self.depth, 1]
-        keys = jax.random.split(key, len(sizes) - 1)
-        network = MLPNetwork(
-            tuple(xavier(k, i, o, misfits.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True))
-        )
+        network = MLPNetwork(xavier_layers(key, [1, *[self.width] * self.depth, 1], misfits.dtype))
         low, high = jnp.asarray(self.low, misfits.dtype), jnp.asarray(self.high, misfits.dtype)
         if self.widen:
             first, last = jnp.min(misfits), jnp.max(misfits)

@@ -1,6 +1,6 @@
 """Backbones, one a file, each written once over the stream algebra."""
 
-from napinn.networks.base import Backbone, Fixed, Linear, Network, parameter_count, xavier
+from napinn.networks.base import Backbone, Fixed, Linear, Network, parameter_count, xavier, xavier_layers
 from napinn.networks.bayesian import BayesianLinear, BayesianMLP, BayesianNetwork, divergence, sampled
 from napinn.networks.fls import FLS, FLSNetwork
 from napinn.networks.kan import KAN, KANNetwork
@@ -30,4 +30,5 @@ __all__ = [
     "parameter_count",
     "sampled",
     "xavier",
+    "xavier_layers",
 ]

@@ -6,6 +6,8 @@ derivatives."""
 
 import abc
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -42,6 +44,12 @@ def xavier(key: PRNGKeyArray, inputs: int, outputs: int, dtype: jnp.dtype) -> Li
     limit = math.sqrt(6.0 / (inputs + outputs))
     weight = jax.random.uniform(key, (inputs, outputs), dtype, minval=-limit, maxval=limit)
     return Linear(weight, jnp.zeros((outputs,), dtype))
+
+
+def xavier_layers(key: PRNGKeyArray, sizes: Sequence[int], dtype: jnp.dtype) -> tuple[Linear, ...]:
+    """One layer from each size to the next."""
+    keys = jax.random.split(key, len(sizes) - 1)
+    return tuple(xavier(k, i, o, dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True))
 
 
 class Fixed(eqx.Module):

@@ -8,7 +8,6 @@ it holds.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import equinox as eqx
@@ -16,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from napinn.networks.base import Backbone, Linear, Network, xavier
+from napinn.networks.base import Backbone, Linear, Network, xavier_layers
 from napinn.streams import Flow, elementwise, linear, tanh
 
 RAW_START = -3.0
@@ -62,9 +61,7 @@ class BayesianMLP(Backbone):
     def init(
         self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]
     ) -> BayesianNetwork:
-        sizes = [inputs, *[self.width] * self.depth, outputs]
-        keys = jax.random.split(key, len(sizes) - 1)
-        means = (xavier(k, i, o, low.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True))
+        means = xavier_layers(key, [inputs, *[self.width] * self.depth, outputs], low.dtype)
         return BayesianNetwork(tuple(_around(mean) for mean in means))
 
 

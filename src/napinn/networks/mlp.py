@@ -1,12 +1,10 @@
 """The multilayer perceptron of the paper: tanh layers of equal width and a linear head."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
-import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from napinn.networks.base import Backbone, Linear, Network, xavier
+from napinn.networks.base import Backbone, Linear, Network, xavier_layers
 from napinn.streams import Flow, elementwise, tanh
 
 
@@ -28,6 +26,4 @@ class MLP(Backbone):
     def init(
         self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]
     ) -> MLPNetwork:
-        sizes = [inputs, *[self.width] * self.depth, outputs]
-        keys = jax.random.split(key, len(sizes) - 1)
-        return MLPNetwork(tuple(xavier(k, i, o, low.dtype) for k, (i, o) in zip(keys, pairwise(sizes), strict=True)))
+        return MLPNetwork(xavier_layers(key, [inputs, *[self.width] * self.depth, outputs], low.dtype))
