@@ -13,12 +13,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from provenance import provenance
-
 from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
 from napinn.density import EBM, GMM, KDE
+from napinn.experiments.provenance import provenance
 from napinn.fitting import fit
 from napinn.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
 from napinn.readings import read_table

@@ -16,11 +16,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from provenance import provenance
 
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.names import BENCHMARKS
+from napinn.experiments.provenance import provenance
 from napinn.fitting import frame_of, initial
 from napinn.methods import na_pinn, pinn
 from napinn.readings import read_table

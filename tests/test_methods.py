@@ -17,6 +17,7 @@ from napinn.settings import decode, encode
 from napinn.training import Adam, FixedCost, Kind, begin, load
 from napinn.training.loop import chunk_runner, enter
 
+TOGETHER = dict(warm_up=0, law_steps=0)
 SMALL = dict(backbone=MLP(12, 2), collocation_batch=32, reading_batch=64, optimiser=Adam(5e-3), log_every=500)
 
 DENSITIES = (EBM(nodes=128), GMM(), KDE(size=256))
@@ -88,7 +89,8 @@ def test_stages_can_be_left_out():
 
 def test_no_rejection_cost_rejects_more_than_some(decay_problem, decay_readings):
     free, priced = (
-        fit(decay_problem, decay_readings, na_pinn(600, rejection=FixedCost(cost), **SMALL)) for cost in (0.0, 4.0)
+        fit(decay_problem, decay_readings, na_pinn(600, rejection=FixedCost(cost), **TOGETHER, **SMALL))
+        for cost in (0.0, 4.0)
     )
     assert free.reliability.mean() < priced.reliability.mean()
 
@@ -126,7 +128,7 @@ def test_b_pinn_has_a_spread_that_is_wider_where_there_are_no_readings(decay_pro
 @pytest.mark.parametrize("factor", [1000.0, 1e-6])
 def test_flags_do_not_depend_on_the_unit_of_the_readings(decay_problem, decay_table, factor):
     one, other = (
-        fit(decay_problem, read_table(table, ("t",), ("u",)), na_pinn(600, double=True, **SMALL))
+        fit(decay_problem, read_table(table, ("t",), ("u",)), na_pinn(400, double=True, **TOGETHER, **SMALL))
         for table in (decay_table, pd.DataFrame({"t": decay_table["t"], "u": factor * decay_table["u"]}))
     )
     np.testing.assert_array_equal(one.flagged, other.flagged)
@@ -140,6 +142,6 @@ def test_the_unit_of_a_coordinate_does_not_matter_either(decay_table):
     for unit in (1.0, 1000.0):
         problem = Problem({"t": (0.0, 3.0 * unit)}, ("u",), (f"u_t = -k/{unit}*u",), {"k": Unknown(0.3)})
         table = decay_table.assign(t=decay_table["t"] * unit)
-        fits.append(fit(problem, read_table(table, ("t",), ("u",)), na_pinn(600, double=True, **SMALL)))
+        fits.append(fit(problem, read_table(table, ("t",), ("u",)), na_pinn(400, double=True, **TOGETHER, **SMALL)))
     np.testing.assert_array_equal(fits[0].flagged, fits[1].flagged)
     assert fits[1].unknowns["k"] == pytest.approx(fits[0].unknowns["k"], rel=1e-3)

@@ -20,6 +20,7 @@ from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
 from napinn.benchmarks.scores import score
 from napinn.engine import Job
 from napinn.errors import InputError
+from napinn.experiments.provenance import commit, machine
 from napinn.fitting import fit
 from napinn.methods import SETTINGS
 from napinn.readings import read_table
@@ -100,6 +101,8 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         "flags": int(result.flagged.sum()),
         "status": result.status.name,
         "seconds": round(result.seconds, 1),
+        "commit": commit(),
+        "machine": machine(),
         "extras": _extras(result, benchmark, payload.get("frames", 0)),
     }
 

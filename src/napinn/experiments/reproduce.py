@@ -99,7 +99,8 @@ def _page(study: Study, rows: pd.DataFrame, preset: str, failed: tuple[str, ...]
     seeds = rows["seed"].nunique()
     about = (
         f"Preset `{preset}`: {size.steps:,} steps of {size.collocation_batch:,} + {size.reading_batch:,} points, "
-        f"{seeds} seed{'s' if seeds > 1 else ''}. Ours first, the paper's number (mean of 10 seeds) in brackets."
+        f"{seeds} seed{'s' if seeds > 1 else ''}. Ours first, the paper's number (mean of 10 seeds) in brackets. "
+        f"Made at {', '.join(dict.fromkeys(rows['commit']))} on {', '.join(dict.fromkeys(rows['machine']))}."
     )
     parts = [f"# {study.title}", "", f"`napinn reproduce {study.name} --preset {preset}`", "", about, ""]
     parts += [study.table(rows, study.name), f"![{study.title}]({study.name}.png)", ""]
