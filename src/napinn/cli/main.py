@@ -119,6 +119,7 @@ def backbones(json: Json = False) -> None:
 def reproduce(
     study: Annotated[str, typer.Argument(help="A table or figure of the paper, or all.")],
     preset: Annotated[str, typer.Option(help="smoke (seconds), quick (a desktop) or paper (as printed).")] = "quick",
+    seeds: Annotated[int | None, typer.Option(help="Seeds; the default is the preset's own.", min=1)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/studies/PRESET.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; the default is one a core.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
@@ -127,7 +128,7 @@ def reproduce(
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
     from napinn.cli.reproducing import reproduce_command
 
-    raise typer.Exit(reproduce_command(study, preset, out, workers, cluster, json))
+    raise typer.Exit(reproduce_command(study, preset, seeds, out, workers, cluster, json))
 
 
 def run() -> None:

@@ -10,11 +10,17 @@ from napinn.experiments.reproduce import reproduce
 
 
 def reproduce_command(
-    name: str, preset: str, out: Path | None, workers: int | None, cluster: str | None, as_json: bool
+    name: str,
+    preset: str,
+    seeds: int | None,
+    out: Path | None,
+    workers: int | None,
+    cluster: str | None,
+    as_json: bool,
 ) -> int:
     folder = out or Path("runs") / "studies" / preset
     with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
-        written = reproduce(name, preset, folder, workers=workers, cluster=cluster, progress=progress)
+        written = reproduce(name, preset, folder, seeds=seeds, workers=workers, cluster=cluster, progress=progress)
     failed = [line for study in written for line in study.failed]
     if as_json:
         told = {

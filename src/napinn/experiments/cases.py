@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import corrupt
+from napinn.benchmarks.corruption import Corrupted, corrupt
 from napinn.benchmarks.names import BENCHMARKS
 from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
 from napinn.benchmarks.scores import score
@@ -32,7 +32,7 @@ WORK = "napinn.experiments.cases:run_case"
 CLEAN = "none"
 """In place of a noise law: the readings are the truth."""
 CURVE_POINTS = 160
-SLICE_SIDE = 33
+SLICE_SIDE = 25
 SLICE_SHARES = (0.25, 0.75)
 """Where in time the two snapshots of a field lie."""
 
@@ -103,7 +103,7 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         "seconds": round(result.seconds, 1),
         "commit": commit(),
         "machine": machine(),
-        "extras": _extras(result, benchmark, payload.get("frames", 0)),
+        "extras": _extras(result, benchmark, corrupted, payload.get("frames", 0)),
     }
 
 
@@ -113,7 +113,7 @@ def _benchmark(name: str) -> Benchmark:
     return BENCHMARKS[name]()
 
 
-def _extras(result: FitResult, benchmark: Benchmark, frames: int) -> dict[str, Any]:
+def _extras(result: FitResult, benchmark: Benchmark, corrupted: Corrupted, frames: int) -> dict[str, Any]:
     history = result.history
     thin = np.unique(np.linspace(0, len(history) - 1, 80).astype(int))
     gate = history.iloc[thin]
@@ -124,7 +124,8 @@ def _extras(result: FitResult, benchmark: Benchmark, frames: int) -> dict[str, A
         extras["gate"] = {name: _numbers(gate[name]) for name in ("step", "steepness", "cutoff")}
     for name, noise in list(result.noise.items())[:1]:
         grid = np.linspace(-6 * noise.scale, 6 * noise.scale, CURVE_POINTS)
-        extras["law"] = {"field": name, "misfit": _numbers(grid), "density": _numbers(noise.pdf(grid))}
+        curves = {"misfit": grid, "density": noise.pdf(grid), "true": corrupted.law.pdf(grid)}
+        extras["law"] = {"field": name, **{key: _numbers(curve) for key, curve in curves.items()}}
         extras["score"] = _scores(result)
     return extras
 

@@ -109,6 +109,8 @@ def gate(rows: pd.DataFrame) -> Figure:
 def laws(rows: pd.DataFrame) -> Figure:
     """Learned noise laws, one line a label."""
     figure, (axes,) = new_figure(6.0, 3.4)
+    truth = rows["extras"].iloc[0]["law"]
+    axes.fill_between(truth["misfit"], truth["true"], color="#d1d5db", label="injected")
     for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
         law = row["extras"]["law"]
         axes.plot(law["misfit"], law["density"], STYLES[number][1:], color=SHADES[number], label=row["label"])
@@ -155,7 +157,7 @@ def _square(values: list[float]) -> np.ndarray:
 
 
 def _image(figure: Figure, axes: Axes, values: np.ndarray, title: str, low: float, high: float) -> None:
-    image = axes.imshow(values.T, origin="lower", cmap=FIELD_MAP, vmin=low, vmax=high)
+    image = axes.imshow(values.T, origin="lower", cmap=FIELD_MAP, vmin=low, vmax=high, interpolation="bilinear")
     figure.colorbar(image, ax=axes, shrink=0.8)
     axes.set_title(title, fontsize=8)
     axes.set_xticks([])

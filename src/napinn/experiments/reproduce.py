@@ -1,5 +1,6 @@
 """Run a study and write what it found: a CSV with a row a fit, a Markdown table beside the paper's, and a picture."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,17 +35,22 @@ def reproduce(
     preset: str,
     folder: Path,
     *,
+    seeds: int | None = None,
     workers: int | None = None,
     cluster: Any = None,
     progress: Callable[[Any], None] | None = None,
 ) -> list[Reproduced]:
-    """One study by name, or `all`; fits that were finished before, by any study, are not run again."""
+    """One study by name, or `all`; fits that were finished before, by any study, are not run again.
+
+    `seeds` takes another number of seeds than the preset's.
+    """
     if preset not in PRESETS:
         raise InputError(f"there is no preset '{preset}'; {nearest(preset, PRESETS)}")
     if name != "all" and name not in STUDIES:
         raise InputError(f"there is no study '{name}'; {nearest(name, [*STUDIES, 'all'])}")
     studies = list(STUDIES.values()) if name == "all" else [STUDIES[name]]
-    cases = {study.name: list(study.cases(PRESETS[preset])) for study in studies}
+    size = PRESETS[preset] if seeds is None else dataclasses.replace(PRESETS[preset], seeds=seeds)
+    cases = {study.name: list(study.cases(size)) for study in studies}
     jobs = {case.job().name: case.job() for group in cases.values() for case in group}
     outcomes = run_jobs(list(jobs.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress)
     by_name = {outcome.job.name: outcome for outcome in outcomes}
