@@ -90,6 +90,10 @@ def test_a_folder_that_is_no_run_is_never_removed(folder, monkeypatch, capfd):
         (["simulate", "alen_cahn"], "did you mean 'allen_cahn'?"),
         (["simulate", "allen_cahn", "--outliers", "1.5", "-o", "new.csv"], "share of outliers"),
         (["frobnicate"], "frobnicate"),
+        (["reproduce", "mian"], "there is no study 'mian'; did you mean 'main'?"),
+        (["reproduce", "main", "--preset", "quik"], "did you mean 'quick'?"),
+        (["fit", "readings.csv", "-p", "problem.yaml", "--backbone", "mpl"], "there is no backbone 'mpl'"),
+        (["fit", "readings.csv", "-p", "problem.yaml", "-m", "pinn", "--density", "ebm"], "has no choice of density"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_two(folder, monkeypatch, capfd, arguments, said):
@@ -153,6 +157,22 @@ def test_the_demo_prints_the_promised_keys(folder, monkeypatch, capfd):
     }
     assert {name: keys <= set(row) for name, row in told.items()} == {"pinn": True, "na_pinn": True}
     assert told["na_pinn"]["outliers"] + told["na_pinn"]["good_readings"] == 22_500
+
+
+def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):
+    code, out, _ = napinn(monkeypatch, capfd, "backbones", "--json")
+    assert code == 0
+    counts = {name: row["parameters"] for name, row in json.loads(out).items()}
+    assert {
+        "mlp": 26_402,
+        "fls": 26_402,
+        "qres": 52_242,
+        "piratenet": 110_327,
+        "kan": 260_000,
+    }.items() <= counts.items()
+    code, out, _ = napinn(monkeypatch, capfd, "methods", "--json")
+    assert set(json.loads(out)["methods"]) == {"na_pinn", "pinn", "lad_pinn", "mad_pinn", "or_pinn", "b_pinn"}
+    assert "Peng et al. 2022" in napinn(monkeypatch, capfd, "methods")[1]
 
 
 def test_help_does_not_wait_for_jax():
