@@ -50,6 +50,19 @@ def test_a_fit_is_run_once_however_many_studies_ask_for_it(smoke):
     assert all(path.stat().st_mtime_ns == then for path, then in times.items())
 
 
+def test_an_unfinished_study_says_so(tmp_path, smoke):
+    folder, _ = smoke
+    for path in list(folder.glob("fits/*"))[:5]:
+        (tmp_path / "fits").mkdir(exist_ok=True)
+        (tmp_path / "fits" / path.name).symlink_to(path)
+    written = reproduce("all", "smoke", tmp_path, only_finished=True)
+    assert sum(study.fits < study.asked for study in written) > 3
+    for study in written:
+        unfinished = 0 < study.fits < study.asked
+        assert unfinished == (study.fits > 0 and "Not finished" in (tmp_path / f"{study.study}.md").read_text())
+    assert len(list((tmp_path / "fits").iterdir())) == 5
+
+
 def test_the_presets_say_what_the_issue_of_the_paper_prints():
     cases = [case for case in STUDIES["main"].cases(PRESETS["paper"]) if case.label == "na_pinn"]
     assert len(cases) == 3 * 3 * 10

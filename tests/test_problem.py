@@ -1,8 +1,11 @@
 """Problems and problem files: bounds that hold by construction, and a sentence for every mistake."""
 
+import copy
 import math
+import random
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from napinn.errors import InputError
@@ -112,3 +115,41 @@ def test_a_file_that_is_no_problem_is_refused(tmp_path, text, said):
 def test_a_problem_can_be_checked_without_reading_or_training():
     problem = Problem({"t": (0, 1)}, ("u",), ("d(u, t, t) + w**2*u = 0",), {"w": Unknown(1.0, low=0.0)})
     assert problem.wanted == {((),), (("t", "t"),)}
+
+
+STRANGE = [
+    None, 1, -1, 0, "u", "", [], {}, [1, 2], [[0, 1]], {"a": 1}, True, "x" * 50, "u_t = 1", "__import__('os')",
+    float("nan"), float("inf"), "é", {"start": "a"}, {"start": 1, "low": 2}, [0, 1, 2], ["u", "u"], ["u_t = 0"] * 2,
+]  # fmt: skip
+
+
+def places(node, path=()):
+    """Every path into a nest of dicts and lists."""
+    inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [path, *(deeper for key, child in inner for deeper in places(child, (*path, key)))]
+
+
+def test_four_hundred_broken_problem_files_are_each_a_problem_or_a_sentence():
+    choose = random.Random(0)
+    whole = {**GOOD, "constants": {"k": 2.0}, "units": {"x": "m"}, "columns": {"rename": {"u": "value"}}}
+    refused = 0
+    for _ in range(400):
+        content = copy.deepcopy(whole)
+        *way, last = choose.choice([path for path in places(content) if path])
+        owner = content
+        for key in way:
+            owner = owner[key]
+        if isinstance(owner, dict) and choose.random() < 0.2:
+            owner[choose.choice(["zz", "u", "x y", "class", "pi", 3])] = owner.pop(last)
+        else:
+            owner[last] = copy.deepcopy(choose.choice(STRANGE))
+        try:
+            parse_problem(content, "p.yaml").problem(np.array([[0.0, 0.0], [1.0, 1.0]]))
+        except InputError as error:
+            refused += 1
+            said = str(error)
+        else:
+            said = "fine."
+        assert len(said.splitlines()) == 1
+        assert said.endswith((".", "?"))
+    assert refused > 300

@@ -1,5 +1,7 @@
 """Readings: both forms say the same, order is kept, and bad cells are named by row and column."""
 
+import random
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,3 +118,30 @@ def test_a_table_may_come_from_pandas():
     frame = pd.DataFrame({"t": [0.0, 1.0], "u": [1.0, np.nan]})
     with pytest.raises(InputError, match=r"row 3, column 'u'.*found nothing"):
         read_table(frame, ("t",), ("u",))
+
+
+SCRAPS = [
+    '"', ",", "\n", "\r", "\t", "\x00", "nan", "1e999", "é", "\ufeff", ";", '"\n"', "0x10", "1_000", "∞", "True",
+    "\x1c",
+]  # fmt: skip
+
+
+def test_four_hundred_damaged_tables_are_each_read_or_refused_in_a_sentence(tmp_path):
+    choose = random.Random(0)
+    path = tmp_path / "damaged.csv"
+    refused = 0
+    for _ in range(400):
+        text = "sensor,x,t,u\na,0,0,1\na,0,1,2\nb,1,0,3\n"
+        for _ in range(choose.randint(1, 4)):
+            at = choose.randrange(len(text) + 1)
+            cut = choose.choice([0, 0, 1, 4])
+            text = text[:at] + choose.choice([*SCRAPS, text[:at]]) + text[at + cut :]
+        path.write_bytes(text.encode() + bytes(choose.choices(range(256), k=choose.choice([0, 0, 0, 1]))))
+        said = "fine."
+        try:
+            read_table(read_csv(path), ("x", "t"), ("u",), source="damaged.csv")
+        except InputError as error:
+            refused += 1
+            said = str(error)
+        assert len(said.splitlines()) == 1
+    assert 100 < refused < 400

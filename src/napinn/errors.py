@@ -11,6 +11,10 @@ from collections.abc import Iterable
 class InputError(Exception):
     """The problem, the readings, a file or an option is not usable as given."""
 
+    def __str__(self) -> str:
+        # Names and cells may come from a damaged file; a sentence has no control characters in it.
+        return "".join(mark if mark.isprintable() else "�" for mark in str(self.args[0]))
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A clause that suggests the closest known name, or lists the known ones when nothing is close."""

@@ -109,14 +109,24 @@ def parse_problem(content: Mapping[Any, Any], source: str) -> ProblemFile:
         raise InputError(f"{source}: {_first_reason(error)}") from None
 
 
-def bind_readings(file: ProblemFile, table: pd.DataFrame, source: str) -> tuple[Problem, Readings]:
+def bind_readings(
+    file: ProblemFile, table: pd.DataFrame, source: str, problem_source: str = "the problem"
+) -> tuple[Problem, Readings]:
     """The problem and its readings, checked against each other."""
     if all(span is not None for span in file.coordinates.values()):
-        file.problem()  # The file's own mistakes come before the table's.
+        _named(file, None, problem_source)  # The file's own mistakes come before the table's.
     readings = read_table(table, tuple(file.coordinates), tuple(file.fields), file.table_columns(), source)
-    problem = file.problem(readings.points)
+    problem = _named(file, readings.points, problem_source)
     check_inside(readings, problem.lows, problem.highs)
     return problem, readings
+
+
+def _named(file: ProblemFile, points: np.ndarray | None, source: str) -> Problem:
+    """The file's problem; what is wrong with it is told with the file's name."""
+    try:
+        return file.problem(points)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
 
 
 def _unknown(name: str, entry: UnknownEntry | float) -> Unknown:
@@ -138,10 +148,19 @@ def _first_reason(error: pydantic.ValidationError) -> str:
             owner = {"columns": ColumnsEntry, "unknowns": UnknownEntry}.get(path[0], ProblemFile)
             known = ProblemFile.model_fields if len(path) == 1 else owner.model_fields
             return f"'{where}' is not an entry of a problem file; {nearest(path[-1], known)}"
+        case "dict_type" | "model_type" | "model_attributes_type" | "dataclass_type":
+            return f"entry '{where}' must hold names and values, as 'name: value'{_found(first)}."
+        case "list_type" | "tuple_type":
+            return f"entry '{where}' must be a list, as '[first, second]'{_found(first)}."
+        case "too_short" | "too_long":
+            return f"entry '{where}' must be a pair of numbers, '[low, high]'{_found(first)}."
         case _:
-            given = first.get("input")
-            shown = "" if isinstance(given, dict | list) else f" (found {str(given)[:40]!r})"
-            return f"entry '{where}': {first['msg'][0].lower()}{first['msg'][1:]}{shown}."
+            return f"entry '{where}': {first['msg'][0].lower()}{first['msg'][1:]}{_found(first)}."
+
+
+def _found(reason: Mapping[str, Any]) -> str:
+    given = reason.get("input")
+    return "" if isinstance(given, dict | list) else f" (found {str(given)[:40]!r})"
 
 
 _UNION_MEMBERS = {"UnknownEntry", "float", "constrained-float", "tuple[float, float]", "nullable"}

@@ -65,7 +65,7 @@ def fit_command(
     readings: Path, problem: Path, choice: Choice, seed: int, out: Path | None, overwrite: bool, as_json: bool
 ) -> int:
     recipe = choice.make()
-    bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings))
+    bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
     folder = out or Path("runs") / readings.stem
     prepare(folder, overwrite)
     with progress_display(recipe.name, Console(stderr=True)) as progress:

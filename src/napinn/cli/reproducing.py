@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -16,11 +17,13 @@ def reproduce_command(
     out: Path | None,
     workers: int | None,
     cluster: str | None,
+    only_finished: bool,
     as_json: bool,
 ) -> int:
     folder = out or Path("runs") / "studies" / preset
+    options: dict[str, Any] = {"seeds": seeds, "workers": workers, "cluster": cluster, "only_finished": only_finished}
     with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
-        written = reproduce(name, preset, folder, seeds=seeds, workers=workers, cluster=cluster, progress=progress)
+        written = reproduce(name, preset, folder, progress=progress, **options)
     failed = [line for study in written for line in study.failed]
     if as_json:
         told = {
@@ -31,7 +34,9 @@ def reproduce_command(
         console = Console()
         for study in written:
             names = ", ".join(str(path) for path in study.files)
-            console.print(f"{study.study}: {study.fits} fits, {names}", highlight=False, soft_wrap=True)
+            console.print(
+                f"{study.study}: {study.fits} of {study.asked} fits, {names}", highlight=False, soft_wrap=True
+            )
         for line in failed:
             console.print(f"failed: {line}", highlight=False, soft_wrap=True, markup=False)
     return 3 if failed else 0

@@ -13,6 +13,7 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.figure import Figure
 
 from napinn.engine import Outcome, run_jobs
+from napinn.engine.store import finished
 from napinn.errors import InputError, nearest
 from napinn.experiments.cases import SLICE_SIDE, Case
 from napinn.experiments.presets import PRESETS
@@ -27,6 +28,8 @@ class Reproduced:
     study: str
     files: tuple[Path, ...]
     fits: int
+    asked: int
+    """How many fits the study is made of; fewer are in the table while it is not finished."""
     failed: tuple[str, ...]
 
 
@@ -39,10 +42,11 @@ def reproduce(
     workers: int | None = None,
     cluster: Any = None,
     progress: Callable[[Any], None] | None = None,
+    only_finished: bool = False,
 ) -> list[Reproduced]:
     """One study by name, or `all`; fits that were finished before, by any study, are not run again.
 
-    `seeds` takes another number of seeds than the preset's.
+    `seeds` takes another number of seeds than the preset's; `only_finished` runs nothing and writes what there is.
     """
     if preset not in PRESETS:
         raise InputError(f"there is no preset '{preset}'; {nearest(preset, PRESETS)}")
@@ -52,26 +56,30 @@ def reproduce(
     size = PRESETS[preset] if seeds is None else dataclasses.replace(PRESETS[preset], seeds=seeds)
     cases = {study.name: list(study.cases(size)) for study in studies}
     jobs = {case.job().name: case.job() for group in cases.values() for case in group}
-    outcomes = run_jobs(list(jobs.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress)
+    if only_finished:
+        found = [finished(job, folder / "fits") for job in jobs.values()]
+        outcomes = [outcome for outcome in found if outcome is not None]
+    else:
+        outcomes = run_jobs(list(jobs.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress)
     by_name = {outcome.job.name: outcome for outcome in outcomes}
     return [write_study(study, cases[study.name], by_name, preset, folder) for study in studies]
 
 
 def write_study(study: Study, cases: list[Case], outcomes: dict[str, Outcome], preset: str, folder: Path) -> Reproduced:
-    done = [(case, outcomes[case.job().name]) for case in cases]
+    done = [(case, outcomes[case.job().name]) for case in cases if case.job().name in outcomes]
     failed = tuple(f"{case.label}, {case.job().name}: {o.reason}" for case, o in done if o.row is None)
     rows = pd.DataFrame([{"label": case.label, **o.row} for case, o in done if o.row is not None])
     if rows.empty:
-        return Reproduced(study.name, (), 0, failed)
+        return Reproduced(study.name, (), 0, len(cases), failed)
     files = [folder / f"{study.name}{suffix}" for suffix in (".csv", ".md", ".png")]
     table = rows.drop(columns="extras").assign(unknowns=[json.dumps(unknowns) for unknowns in rows["unknowns"]])
     table.to_csv(files[0], index=False)
-    files[1].write_text(_page(study, rows, preset, failed), encoding="utf-8")
+    files[1].write_text(_page(study, rows, preset, len(cases), failed), encoding="utf-8")
     study.picture(rows).savefig(files[2], dpi=110)
     if study.name == "video":
         files.append(folder / "video.gif")
         animate(rows.iloc[0]["extras"]["slices"], files[-1])
-    return Reproduced(study.name, tuple(files), len(rows), failed)
+    return Reproduced(study.name, tuple(files), len(rows), len(cases), failed)
 
 
 def animate(slices: list[dict[str, Any]], path: Path) -> None:
@@ -100,7 +108,7 @@ def animate(slices: list[dict[str, Any]], path: Path) -> None:
     FuncAnimation(figure, draw, frames=len(slices)).save(path, writer=PillowWriter(fps=10), dpi=80)
 
 
-def _page(study: Study, rows: pd.DataFrame, preset: str, failed: tuple[str, ...]) -> str:
+def _page(study: Study, rows: pd.DataFrame, preset: str, asked: int, failed: tuple[str, ...]) -> str:
     size = PRESETS[preset]
     seeds = rows["seed"].nunique()
     about = (
@@ -109,6 +117,8 @@ def _page(study: Study, rows: pd.DataFrame, preset: str, failed: tuple[str, ...]
         f"Made at {', '.join(dict.fromkeys(rows['commit']))} on {', '.join(dict.fromkeys(rows['machine']))}."
     )
     parts = [f"# {study.title}", "", f"`napinn reproduce {study.name} --preset {preset}`", "", about, ""]
+    if len(rows) < asked:
+        parts += [f"**Not finished**: {len(rows)} of {asked} fits are in this table.", ""]
     parts += [study.table(rows, study.name), f"![{study.title}]({study.name}.png)", ""]
     if failed:
         parts += ["Failed fits:", "", *(f"- {line}" for line in failed), ""]
