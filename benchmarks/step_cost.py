@@ -2,6 +2,7 @@
 
     python benchmarks/step_cost.py                 # both batch sizes, all three benchmarks
     python benchmarks/step_cost.py --rounds 15
+    python benchmarks/step_cost.py --backbones     # every backbone beside the MLP, plain steps on Allen–Cahn
 
 Ratios are what counts: the machine is shared, so each round times a chunk of one method and then of the other, and
 the median of the rounds' ratios is kept. Writes `benchmarks/results/step_cost.json`."""
@@ -22,14 +23,14 @@ from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.names import BENCHMARKS
 from napinn.experiments.provenance import provenance
 from napinn.fitting import frame_of, initial
-from napinn.methods import na_pinn, pinn
+from napinn.methods import BACKBONES, b_pinn, na_pinn, pinn
 from napinn.readings import read_table
 from napinn.training import Kind, Method, begin, load
 from napinn.training.loop import chunk_runner, enter
 
 RESULT = Path(__file__).parent / "results" / "step_cost.json"
 BATCHES = {"1024+1024": (1024, 1024), "4000+1000": (4000, 1000)}
-STEPS = 40
+STEPS = 20
 
 
 def timed_chunk(benchmark: Benchmark, method: Method) -> Callable[[], float]:
@@ -74,10 +75,36 @@ def measure(rounds: int) -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
+def measure_backbones(rounds: int) -> dict[str, Any]:
+    """Plain steps of each backbone over those of the MLP beside it."""
+    benchmark = BENCHMARKS["allen_cahn"]()
+    base = timed_chunk(benchmark, pinn())
+    found: dict[str, Any] = {}
+    for name, entry in BACKBONES.items():
+        make = b_pinn if name == "bayesian" else pinn
+        own = timed_chunk(benchmark, make(backbone=entry.make()))
+        pairs = np.array([(base(), own()) for _ in range(rounds)])
+        found[name] = {
+            "ms": round(1e3 * float(np.median(pairs[:, 1])), 2),
+            "ratio": round(float(np.median(pairs[:, 1] / pairs[:, 0])), 2),
+        }
+        print(name, found[name], flush=True)  # noqa: T201
+    return found
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backbones", action="store_true")
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
     assert na_pinn().phases[-1].kind is Kind.GATED
-    content = {"made_by": "python benchmarks/step_cost.py", **provenance(), "steps": measure(arguments.rounds)}
-    RESULT.write_text(json.dumps(content, indent=2) + "\n")
+    if arguments.backbones:
+        command, path, measured = (
+            " --backbones",
+            RESULT.with_name("backbone_cost.json"),
+            measure_backbones(arguments.rounds),
+        )
+    else:
+        command, path, measured = "", RESULT, measure(arguments.rounds)
+    content = {"made_by": f"python benchmarks/step_cost.py{command}", **provenance(), "steps": measured}
+    path.write_text(json.dumps(content, indent=2) + "\n")
