@@ -33,7 +33,7 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
             )
         _label(axes, str(name), "outliers, %", "rMSE")
         axes.set_yscale("log")
-    panels[-1].legend(fontsize=7)
+    panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
