@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import PRNGKeyArray
 
 from napinn.errors import InputError
-from napinn.gate import Gate
+from napinn.gate import FLAG_BELOW, Gate
 from napinn.methods import na_pinn
 from napinn.objective import Learned, reliabilities, unknown_values
 from napinn.partials import FieldNetwork
@@ -126,7 +126,7 @@ def _finish(
 
 
 def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray) -> FitStatus:
-    if np.mean(reliability < 0.5) > 0.5:
+    if np.mean(reliability < FLAG_BELOW) > 0.5:
         return FitStatus.REJECTS_MOST
     for name, unknown in problem.unknowns.items():
         width = abs(unknown.start) + 1e-30

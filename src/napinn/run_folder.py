@@ -73,8 +73,9 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
         )
     problem = problem or _problem(description["problem"], folder)
     method: Method = decode(description["method"], SETTINGS)
-    readings = _readings(description["readings"], problem, folder)
-    annotated = _annotations(folder, readings)
+    table = read_csv(folder / "readings.csv")
+    readings = _readings(description["readings"], problem, table)
+    annotated = _annotations(table, readings)
     with jax.enable_x64(method.double):
         learned, law = _restore(folder / "model.npz", problem, method, description["has_law"])
     return FitResult(
@@ -162,15 +163,13 @@ def _problem(settings: dict[str, Any], folder: Path) -> Problem:
     )
 
 
-def _readings(settings: dict[str, Any], problem: Problem, folder: Path) -> Readings:
+def _readings(settings: dict[str, Any], problem: Problem, table: pd.DataFrame) -> Readings:
     entry = settings["columns"]
     columns = Columns(entry["value"], entry["field"], entry["sensor"], entry["rename"])
-    table = read_csv(folder / "readings.csv")
     return read_table(table, tuple(problem.coordinates), problem.fields, columns, settings["source"])
 
 
-def _annotations(folder: Path, readings: Readings) -> dict[str, np.ndarray]:
-    table = read_csv(folder / "readings.csv")
+def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarray]:
     several = readings.wide and len(readings.fields) > 1
     found = {}
     for name in ("predicted", "reliability"):

@@ -38,11 +38,10 @@ class Preset:
         name = "bayesian" if make is b_pinn else backbone
         method = as_printed(make(self.steps, backbone=self.backbone(name), **parts))
         if method.gating is not None and "rejection" not in parts:
-            method = dataclasses.replace(method, rejection=FixedCost(PAPER_REJECTION[benchmark]))
+            method = dataclasses.replace(method, rejection=FixedCost(BENCHMARKS[benchmark]().paper_rejection))
         return dataclasses.replace(method, collocation_batch=self.collocation_batch, reading_batch=self.reading_batch)
 
 
-PAPER_REJECTION: Mapping[str, float] = {"allen_cahn": 0.1, "burgers": 0.5, "reaction_diffusion": 0.5}
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset("smoke", 60, 64, 64, 1, width=8, depth=2, benchmarks=("allen_cahn",), ratios=(0.15,)),
     "quick": Preset("quick", 10_000, 1024, 1024, 1),
