@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.density import EBM, GMM, KDE, Bandwidth, CrossValidated, Density
+from napinn.density import EBM, GMM, KDE, Bandwidth, Compressed, CrossValidated, Density
 from napinn.density.kde import Binned
 
 MEANS = np.array([-9.0, -0.3, 2.7, 8.5])
@@ -29,6 +29,7 @@ class Case(NamedTuple):
 CASES = {
     "ebm": Case(EBM(), 5_000, 0.04),
     "ebm_wide": Case(EBM(low=-1.0, high=1.0, widen=True), 1_000, 0.3),
+    "ebm_compressed": Case(Compressed(EBM(low=-15.0, high=15.0)), 3_000, 0.06),
     "gmm": Case(GMM(), 3_000, 0.15),
     "kde": Case(KDE(), 20, 0.21),
     "kde_modes": Case(KDE(bandwidth=CrossValidated()), 20, 0.08),

@@ -136,7 +136,7 @@ def test_the_order_of_the_table_does_not_reach_the_answer_of_other_rows(finished
 
 def test_a_phase_compiles_once_however_many_chunks_it_has(decay_problem, decay_readings, small_method, monkeypatch):
     traced = []
-    original = loop._step_of
+    original = loop.step_of
 
     def counting(*arguments):
         step = original(*arguments)
@@ -147,7 +147,7 @@ def test_a_phase_compiles_once_however_many_chunks_it_has(decay_problem, decay_r
 
         return counted
 
-    monkeypatch.setattr(loop, "_step_of", counting)
+    monkeypatch.setattr(loop, "step_of", counting)
     fit(decay_problem, decay_readings, small_method(230, log_every=25))
     assert sorted(set(traced)) == ["joint", "noise law", "warm-up"]
     assert len(traced) == 3

@@ -6,11 +6,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.density import EBM, BatchStd, RunningStd
+from napinn.density import EBM, BatchStd, RunningSpread, RunningStd, Standard
 from napinn.gate import Gate
 from napinn.losses import Squared
 from napinn.networks import MLP
-from napinn.objective import Batch, Gating, Law, Learned, gated_loss, learn_law, misfits, plain_loss, reliabilities
+from napinn.objective import (
+    Batch,
+    Gating,
+    Law,
+    Learned,
+    gated_loss,
+    learn_law,
+    misfits,
+    owners,
+    plain_loss,
+    reliabilities,
+)
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem, Unknown
 from napinn.scaling import identity_frame
@@ -22,7 +33,7 @@ PROBLEM = Problem({"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = D*u_xx",), {"D": U
 def learned() -> Learned:
     ends = jnp.ones((2,))
     network = MLP(8, 2).init(jax.random.key(0), 2, 1, -ends, ends)
-    field = FieldNetwork(network, identity_frame(2, 1, jnp.dtype(jnp.float64)))
+    field = FieldNetwork(network, identity_frame(2, 1, jnp.dtype(jnp.float64), unknowns=1))
     return Learned(field, {"D": jnp.asarray(0.7)}, Gate().init(jnp.dtype(jnp.float64)))
 
 
@@ -31,6 +42,10 @@ def batch() -> Batch:
     keys = jax.random.split(jax.random.key(1), 3)
     values = jax.random.normal(keys[2], (30, 1)).at[0].add(6.0)
     return Batch(jax.random.uniform(keys[0], (20, 2)), jax.random.uniform(keys[1], (30, 2)), values, None)
+
+
+def wide(scale: float) -> Standard:
+    return Standard(jnp.zeros((1,)), jnp.asarray([scale]))
 
 
 def u(learned, point):
@@ -57,7 +72,7 @@ def test_the_plain_loss_is_equation_plus_mean_squared_misfit(learned, batch):
 def test_the_gated_loss_is_the_papers(learned, batch):
     ebm = EBM()
     state = ebm.init(jax.random.key(2), jnp.zeros((3,)))
-    law = Law(state, jnp.asarray(1.5), jnp.asarray(0.1))
+    law = Law(state, wide(1.5), jnp.asarray(0.1))
     gating = Gating(ebm)
     total, (after, losses) = gated_loss(PROBLEM, Squared(), gating, learned, law, batch, jax.random.key(3))
 
@@ -68,17 +83,17 @@ def test_the_gated_loss_is_the_papers(learned, batch):
     z = (s - s.mean()) / s.std()
     g = 1.0 / (1.0 + np.exp(-5.0 * (2.0 - z)))
     expected = equation_by_hand(learned, batch) + np.mean(g * r**2) + 0.1 * np.mean(1 - g)
-    assert float(after.scale) == pytest.approx(sigma, rel=1e-9)
+    assert float(after.standard.scale[0]) == pytest.approx(sigma, rel=1e-9)
     assert float(total) == pytest.approx(expected, rel=1e-6)
     assert float(losses.rejected) == pytest.approx(np.mean(g < 0.5))
 
 
 def test_the_density_learns_from_the_pass_that_scores_and_moves_as_if_alone(learned, batch):
     ebm = EBM()
-    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), jnp.asarray(1.5), jnp.asarray(0.1))
+    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(0.1))
     key = jax.random.key(3)
     _, (together, losses) = gated_loss(PROBLEM, Squared(), Gating(ebm), learned, law, batch, key)
-    alone, surprise = learn_law(Gating(ebm), law, misfits(learned.field, batch), key)
+    alone, surprise = learn_law(Gating(ebm), law, misfits(learned.field, batch), owners(batch), key)
     assert eqx.tree_equal(together, alone, rtol=1e-10)
     assert float(losses.surprise) == pytest.approx(float(surprise), rel=1e-12)
 
@@ -86,7 +101,7 @@ def test_the_density_learns_from_the_pass_that_scores_and_moves_as_if_alone(lear
 @pytest.mark.parametrize("through", [False, True])
 def test_the_score_sends_a_gradient_into_the_network_only_when_asked(learned, batch, through):
     ebm = EBM()
-    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), jnp.asarray(1.5), jnp.asarray(50.0))
+    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(50.0))
     gating = Gating(ebm, through_score=through)
 
     def rejection_alone(model):
@@ -115,11 +130,16 @@ def test_reliability_does_not_change_with_the_unit_of_the_readings(learned):
     ebm = EBM()
     misfit = jax.random.normal(jax.random.key(4), (500,))
     state = ebm.init(jax.random.key(2), misfit)
-    for scale in (BatchStd(), RunningStd(0.0)):
+    owner = jnp.zeros((500,), int)
+    for scale in (BatchStd(), RunningStd(0.0), RunningSpread(0.0)):
         gating = Gating(ebm, scale=scale)
         small, large = (
             reliabilities(
-                gating, learned, Law(state, scale.update(jnp.asarray(1.0), f * misfit), jnp.asarray(0.1)), f * misfit
+                gating,
+                learned,
+                Law(state, scale.update(wide(1.0), f * misfit, owner), jnp.zeros(())),
+                f * misfit,
+                owner,
             )
             for f in (1.0, 1000.0)
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from napinn.methods import as_printed as as_printed
     from napinn.methods import b_pinn as b_pinn
     from napinn.methods import lad_pinn as lad_pinn
+    from napinn.methods import law_pinn as law_pinn
     from napinn.methods import mad_pinn as mad_pinn
     from napinn.methods import na_pinn as na_pinn
     from napinn.methods import or_pinn as or_pinn
@@ -49,6 +50,7 @@ _HOMES = {
     "lad_pinn": "methods",
     "load": "run_folder",
     "mad_pinn": "methods",
+    "law_pinn": "methods",
     "na_pinn": "methods",
     "or_pinn": "methods",
     "pinn": "methods",

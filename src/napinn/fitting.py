@@ -12,14 +12,26 @@ from jaxtyping import PRNGKeyArray
 
 from napinn.errors import InputError
 from napinn.gate import FLAG_BELOW, Gate
-from napinn.methods import na_pinn
+from napinn.methods import law_pinn
 from napinn.objective import Learned, reliabilities, unknown_values
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
 from napinn.readings import Readings, check_inside
 from napinn.result import FitResult, FitStatus
 from napinn.scaling import Frame, fitted_frame, identity_frame
-from napinn.training import Data, DivergedError, Kind, Method, Snapshot, State, all_misfits, begin, load, run_phase
+from napinn.training import (
+    Data,
+    DivergedError,
+    Kind,
+    Method,
+    Phase,
+    Snapshot,
+    State,
+    all_misfits,
+    begin,
+    load,
+    run_phase,
+)
 
 Progress = Callable[[Snapshot], None]
 
@@ -36,7 +48,7 @@ def fit(
 
     An interrupt (Ctrl-C) ends the training early and gives what has been found so far, with status `INTERRUPTED`.
     """
-    method = method or na_pinn()
+    method = method or law_pinn()
     check_readings(problem, readings)
     # Precision is a setting of the fit, not of the process.
     with jax.enable_x64(method.double):
@@ -53,7 +65,7 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     began = time.perf_counter()
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
-    data, place = load(problem, readings, dtype)
+    data, place = load(problem, readings, dtype, method.held_out, seed)
     frame = frame_of(problem, readings, method, dtype)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
@@ -64,7 +76,8 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     done = 0
     try:
         for phase in method.phases:
-            for latest, snapshot in run_phase(problem, method, phase, state, data, done, total):
+            seconds = _allotted(method, phase, time.perf_counter() - began, total - done)
+            for latest, snapshot in run_phase(problem, method, phase, state, data, done, total, seconds):
                 state = latest
                 rows.append(snapshot.row())
                 progress(snapshot)
@@ -77,22 +90,35 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     return _finish(problem, readings, method, seed, state, data, place, pd.DataFrame(rows), status, seconds)
 
 
+def _allotted(method: Method, phase: Phase, spent: float, steps_left: int) -> float | None:
+    """The phase's share of what is left of the budget of time."""
+    if method.minutes is None:
+        return None
+    return max(60.0 * method.minutes - spent, 1.0) * phase.steps / steps_left
+
+
 def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -> Learned:
     """Network, unknowns and gate before the first step."""
     inputs, outputs = len(problem.coordinates), len(problem.fields)
     dtype = frame.gain.dtype
     low, high = ((jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs))
     network = method.backbone.init(key, inputs, outputs, low, high)
-    raw = {name: jnp.asarray(unknown.raw_start(), dtype) for name, unknown in problem.unknowns.items()}
+    units = np.asarray(frame.unknowns, float)
+    raw = {
+        name: jnp.asarray(unknown.raw_start(units[index]), dtype)
+        for index, (name, unknown) in enumerate(problem.unknowns.items())
+    }
     gate = method.gating.gate if method.gating else Gate()
     return Learned(FieldNetwork(network, frame), raw, gate.init(dtype))
 
 
 def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
     if not method.scaled:
-        return identity_frame(len(problem.coordinates), len(problem.fields), dtype, len(problem.equations))
+        return identity_frame(
+            len(problem.coordinates), len(problem.fields), dtype, len(problem.equations), len(problem.unknowns)
+        )
     values = [readings.of_field(index) for index in range(len(problem.fields))]
-    return fitted_frame(problem, values, dtype)
+    return fitted_frame(problem, values, dtype, method.equation_weight)
 
 
 def _finish(
@@ -111,12 +137,14 @@ def _finish(
     reliability = np.ones(len(readings))
     gated = any(phase.kind is Kind.GATED for phase in method.phases)
     if state.law is not None and method.gating is not None and gated:
-        reliability = np.asarray(reliabilities(method.gating, state.learned, state.law, misfit), float)[place]
+        reliability = np.asarray(reliabilities(method.gating, state.learned, state.law, misfit, data.owner), float)[
+            place
+        ]
     elif state.kept is not None:
         reliability = np.asarray(state.kept, float).reshape(-1)[place]
     gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
     predicted = readings.values - np.asarray(misfit, float)[place] * gains
-    unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()}
+    unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
     if status is FitStatus.FINISHED:
         status = _judge(problem, unknowns, reliability)
     return FitResult(

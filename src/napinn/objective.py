@@ -4,6 +4,10 @@
           + mean over readings of [weight ·] loss(misfit)      (data)
           + λ_rej · mean over readings of (1 - weight)         (rejection cost, when gated)
 
+or, where the learned law itself is the loss (`Likelihood`),
+
+    total = physics + likelihood + what teaches the gate, which then only gives verdicts
+
 Misfits are standardised once, here, and reach density and gate only so. Neither the scale nor the density sends a
 gradient into the network: the density sees misfits as data, and the gate sees log-densities as data unless
 `through_score` is set."""
@@ -17,8 +21,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from napinn.density import Density, RunningStd, Scale
+from napinn.density import Density, RunningStd, Scale, Standard
 from napinn.gate import FLAG_BELOW, Gate, GateState
+from napinn.likelihood import Likelihood, learn_and_score
 from napinn.losses import Loss
 from napinn.networks import divergence, sampled
 from napinn.partials import FieldNetwork
@@ -47,10 +52,10 @@ class Learned(eqx.Module):
 
 
 class Law(eqx.Module):
-    """What is known of the noise: the density's state, the running scale, and the price of a rejection."""
+    """What is known of the noise: the density's state, the running centre and scale, and the price of a rejection."""
 
     density: PyTree
-    scale: Float[Array, ""]
+    standard: Standard
     rejection: Float[Array, ""]
 
 
@@ -75,8 +80,12 @@ class Losses(eqx.Module):
     """Mean negative log-density of the standardised misfits."""
 
 
-def unknown_values(problem: Problem, raw: dict[str, Array]) -> dict[str, Array]:
-    return {name: unknown.value(raw[name]) for name, unknown in problem.unknowns.items()}
+def unknown_values(problem: Problem, learned: Learned) -> dict[str, Array]:
+    units = jax.lax.stop_gradient(learned.field.frame.unknowns)
+    return {
+        name: unknown.value(learned.unknowns[name], units[index])
+        for index, (name, unknown) in enumerate(problem.unknowns.items())
+    }
 
 
 def misfits(field: FieldNetwork, batch: Batch) -> Float[Array, " m"]:
@@ -89,9 +98,15 @@ def misfits(field: FieldNetwork, batch: Batch) -> Float[Array, " m"]:
     return (batch.values - predicted).reshape(-1) / unit[batch.field]
 
 
+def owners(batch: Batch) -> Int[Array, " m"]:
+    """The field of each misfit."""
+    rows, fields = batch.values.shape
+    return jnp.tile(jnp.arange(fields), rows) if batch.field is None else batch.field
+
+
 def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
     values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
-    residuals = problem.residuals(points, values, unknown_values(problem, learned.unknowns))
+    residuals = problem.residuals(points, values, unknown_values(problem, learned))
     standard = residuals / jax.lax.stop_gradient(learned.field.frame.residual)[None]
     return jnp.mean(jnp.sum(standard * standard, axis=1))
 
@@ -111,7 +126,7 @@ def plain_loss(problem: Problem, loss: Loss, learned: Learned, batch: Batch) -> 
 
 def gated_loss(
     problem: Problem,
-    loss: Loss,
+    loss: Loss | Likelihood,
     gating: Gating,
     learned: Learned,
     law: Law,
@@ -120,24 +135,52 @@ def gated_loss(
 ) -> tuple[Array, tuple[Law, Losses]]:
     """Physics and gated data; the density learns from the same pass that scores the readings."""
     equation = equation_loss(problem, learned, batch.collocation)
-    misfit = misfits(learned.field, batch)
-    scale = jax.lax.stop_gradient(gating.scale.update(law.scale, misfit))
-    standard = misfit / scale
-    density, log_prob = gating.density.update(law.density, jax.lax.stop_gradient(standard), key)
-    if gating.through_score:
-        log_prob = gating.density.log_prob(jax.lax.stop_gradient(law.density), standard)
-    weights = gating.gate.weights(learned.gate, log_prob)
-    data = jnp.mean(weights * loss(misfit))
-    total = equation + data + law.rejection * jnp.mean(gating.gate.cost(weights))
+    misfit, owner = misfits(learned.field, batch), owners(batch)
+    still = jax.lax.stop_gradient(misfit)
+    standard = gating.scale.update(law.standard, still, owner)
+    if isinstance(loss, Likelihood):
+        density, log_prob, slope = learn_and_score(gating.density, law.density, standard(still, owner), key)
+        weights = gating.gate.weights(learned.gate, log_prob)
+        data = loss(misfit, owner, standard, log_prob, slope, jax.lax.stop_gradient(weights))
+        # The gate learns on misfits that stand still, for its verdicts; it pulls at nothing else.
+        rejection = jnp.mean(weights * standard(still, owner) ** 2) + law.rejection * jnp.mean(
+            gating.gate.cost(weights)
+        )
+    else:
+        density, log_prob = gating.density.update(law.density, standard(still, owner), key)
+        if gating.through_score:
+            log_prob = gating.density.log_prob(jax.lax.stop_gradient(law.density), standard(misfit, owner))
+        weights = gating.gate.weights(learned.gate, log_prob)
+        data = jnp.mean(weights * loss(misfit))
+        rejection = law.rejection * jnp.mean(gating.gate.cost(weights))
+    total = equation + data + rejection
     losses = Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
-    return total, (Law(density, scale, law.rejection), losses)
+    return total, (Law(density, standard, law.rejection), losses)
 
 
-def learn_law(gating: Gating, law: Law, misfit: Float[Array, " n"], key: PRNGKeyArray) -> tuple[Law, Float[Array, ""]]:
+def frozen_loss(
+    problem: Problem, loss: Loss | Likelihood, gating: Gating, learned: Learned, law: Law, batch: Batch
+) -> tuple[Array, Losses]:
+    """Physics and data with law and gate standing still: a fixed function of the network and the unknowns."""
+    equation = equation_loss(problem, learned, batch.collocation)
+    misfit, owner = misfits(learned.field, batch), owners(batch)
+    log_prob = gating.density.log_prob(law.density, law.standard(misfit, owner))
+    weights = jax.lax.stop_gradient(gating.gate.weights(learned.gate, log_prob))
+    if isinstance(loss, Likelihood):
+        data = loss.value(law.standard.scale[owner], log_prob, weights)
+    else:
+        data = jnp.mean(weights * loss(misfit))
+    losses = Losses(equation + data, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
+    return equation + data, losses
+
+
+def learn_law(
+    gating: Gating, law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"], key: PRNGKeyArray
+) -> tuple[Law, Float[Array, ""]]:
     """One step of the density alone, on misfits of a field that stands still."""
-    scale = gating.scale.update(law.scale, misfit)
-    density, log_prob = gating.density.update(law.density, misfit / scale, key)
-    return Law(density, scale, law.rejection), -jnp.mean(log_prob)
+    standard = gating.scale.update(law.standard, misfit, owner)
+    density, log_prob = gating.density.update(law.density, standard(misfit, owner), key)
+    return Law(density, standard, law.rejection), -jnp.mean(log_prob)
 
 
 def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Callable[..., tuple[Array, Any]]:
@@ -154,7 +197,9 @@ def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Cal
 
 
 @eqx.filter_jit
-def reliabilities(gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"]) -> Float[Array, " n"]:
+def reliabilities(
+    gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"]
+) -> Float[Array, " n"]:
     """The gate's weight of every reading, all of them standardised as one batch."""
-    log_prob = gating.density.log_prob(law.density, misfit / law.scale)
+    log_prob = gating.density.log_prob(law.density, law.standard(misfit, owner))
     return gating.gate.weights(learned.gate, log_prob)

@@ -36,7 +36,9 @@ from napinn.errors import InputError
 class Unknown:
     """A coefficient to be found, from `start`, inside optional bounds.
 
-    Bounds hold by construction: what is trained is a raw number that a smooth map takes into the open interval.
+    Bounds hold by construction: what is trained is a raw number that a smooth map takes into the open interval. The
+    raw number is in units of `unit`, a natural size of the coefficient, so that a diffusivity of 1e-7 trains as one
+    of 1 does.
     """
 
     start: float
@@ -54,24 +56,24 @@ class Unknown:
                 f"an unknown starts at {self.start:g}, which is not strictly between {low:g} and {high:g}."
             )
 
-    def raw_start(self) -> float:
+    def raw_start(self, unit: float = 1.0) -> float:
         if self.low is not None and self.high is not None:
             share = (self.start - self.low) / (self.high - self.low)
             return math.log(share / (1.0 - share))
         if self.low is not None:
-            return _softplus_inverse(self.start - self.low)
+            return _softplus_inverse((self.start - self.low) / unit)
         if self.high is not None:
-            return _softplus_inverse(self.high - self.start)
-        return self.start
+            return _softplus_inverse((self.high - self.start) / unit)
+        return self.start / unit
 
-    def value(self, raw: Array) -> Array:
+    def value(self, raw: Array, unit: Array | float = 1.0) -> Array:
         if self.low is not None and self.high is not None:
             return self.low + (self.high - self.low) * jax.nn.sigmoid(raw)
         if self.low is not None:
-            return self.low + jax.nn.softplus(raw)
+            return self.low + unit * jax.nn.softplus(raw)
         if self.high is not None:
-            return self.high - jax.nn.softplus(raw)
-        return raw
+            return self.high - unit * jax.nn.softplus(raw)
+        return unit * raw
 
 
 def _softplus_inverse(value: float) -> float:

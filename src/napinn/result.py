@@ -121,16 +121,23 @@ class FittedNoise:
     unit: float
     """Field units per unit of the misfits that were trained on."""
 
+    index: int
+    """The field's number, whose centre and scale standardise it."""
+
+    @property
+    def centre(self) -> float:
+        return float(self.law.standard.centre[self.index]) * self.unit
+
     @property
     def scale(self) -> float:
-        return float(self.law.scale) * self.unit
+        return float(self.law.standard.scale[self.index]) * self.unit
 
     def log_prob(self, misfits: np.ndarray) -> np.ndarray:
         assert self.method.gating is not None
-        dtype = self.law.scale.dtype
+        dtype = self.law.standard.scale.dtype
         with jax.enable_x64(dtype == jnp.float64):
-            standard = jnp.asarray((np.asarray(misfits, float).reshape(-1) / self.scale).astype(dtype))
-            found = _log_prob(self.method.gating.density, self.law.density, standard)
+            standard = (np.asarray(misfits, float).reshape(-1) - self.centre) / self.scale
+            found = _log_prob(self.method.gating.density, self.law.density, jnp.asarray(standard.astype(dtype)))
             return np.asarray(found, float).reshape(np.shape(misfits)) - np.log(self.scale)
 
     def pdf(self, misfits: np.ndarray) -> np.ndarray:
@@ -174,7 +181,9 @@ class FitResult:
         if self.law is None:
             return {}
         gains = np.asarray(self.learned.field.frame.gain, float)
-        return {name: FittedNoise(self.method, self.law, float(gains[i])) for i, name in enumerate(self.problem.fields)}
+        return {
+            name: FittedNoise(self.method, self.law, float(gains[i]), i) for i, name in enumerate(self.problem.fields)
+        }
 
     def readings_table(self) -> pd.DataFrame:
         """The input table with predicted value, misfit, reliability and verdict of every row, in its original order."""

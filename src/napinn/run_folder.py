@@ -115,7 +115,7 @@ def describe(result: FitResult) -> dict[str, Any]:
                 "rename": dict(columns.renamed or {}),
             },
         },
-        "noise": {name: {"scale": noise.scale} for name, noise in result.noise.items()},
+        "noise": {name: {"centre": noise.centre, "scale": noise.scale} for name, noise in result.noise.items()},
         "seed": result.seed,
         "seconds": round(result.seconds, 3),
         "steps": result.method.steps,
@@ -182,13 +182,16 @@ def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarra
 def _restore(path: Path, problem: Problem, method: Method, has_law: bool) -> tuple[Learned, Law | None]:
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     key = jax.random.key(0)
-    frame = identity_frame(len(problem.coordinates), len(problem.fields), dtype, len(problem.equations))
+    frame = identity_frame(
+        len(problem.coordinates), len(problem.fields), dtype, len(problem.equations), len(problem.unknowns)
+    )
 
     def blank() -> tuple[Learned, Law | None]:
         law = None
         if has_law and method.gating is not None:
-            zero = jnp.zeros((), dtype)
-            law = Law(method.gating.density.init(key, jnp.asarray([-1.0, 1.0], dtype)), zero, zero)
+            ends, fields = jnp.asarray([-1.0, 1.0], dtype), len(problem.fields)
+            standard = method.gating.scale.measure(ends, jnp.zeros((2,), jnp.int32), fields)
+            law = Law(method.gating.density.init(key, ends), standard, jnp.zeros((), dtype))
         return initial(problem, method, frame, key), law
 
     # Only shapes are needed: every number comes from the file.

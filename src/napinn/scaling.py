@@ -15,6 +15,8 @@ from napinn.problem import Problem
 
 MAD_TO_STD = 1.4826
 """The standard deviation of a Gaussian over its median absolute deviation."""
+DRAWS = 256
+"""Random points at which the size of equations and unknowns is judged."""
 
 
 class Frame(eqx.Module):
@@ -28,49 +30,85 @@ class Frame(eqx.Module):
     offset: Float[Array, " f"]
     gain: Float[Array, " f"]
     residual: Float[Array, " e"]
+    unknowns: Float[Array, " k"]
+    """A natural size of each unknown, in which it is trained."""
 
 
-def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int = 1) -> Frame:
-    arrays = (np.zeros(inputs), np.ones(inputs), np.zeros(outputs), np.ones(outputs), np.ones(equations))
+def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int = 1, unknowns: int = 0) -> Frame:
+    sizes = (outputs, equations, unknowns)
+    arrays = (np.zeros(inputs), np.ones(inputs), np.zeros(outputs), *(np.ones(size) for size in sizes))
     return Frame(*(jnp.asarray(array.astype(dtype)) for array in arrays))
 
 
-def fitted_frame(problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtype) -> Frame:
+def fitted_frame(
+    problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtype, equation_weight: float = 1.0
+) -> Frame:
     """The frame of a problem's box and of the readings of each field (an empty array for a field not measured)."""
     lows, highs = np.asarray(problem.lows, float), np.asarray(problem.highs, float)
     centres = np.array([np.median(v) if v.size else 0.0 for v in values])
     gains = np.array([robust_std(v) or 1.0 for v in values])
-    arrays = (-(lows + highs) / 2.0, 2.0 / (highs - lows), centres / gains, gains, residual_units(problem, gains))
+    residual = residual_units(problem, centres, gains)
+    arrays = (
+        -(lows + highs) / 2.0,
+        2.0 / (highs - lows),
+        centres / gains,
+        gains,
+        residual / np.sqrt(equation_weight),
+        unknown_units(problem, centres, gains, residual),
+    )
     return Frame(*(jnp.asarray(np.asarray(array, dtype)) for array in arrays))
 
 
-def residual_units(problem: Problem, gains: np.ndarray) -> np.ndarray:
+class _Probe:
+    """The equations at random points where fields and derivatives have values of their natural size.
+
+    A derivative's natural size is that of one full wave across the box: its gain times π over the half-width, for
+    each order. Medians over the draws keep the tails of products from setting the size."""
+
+    def __init__(self, problem: Problem, centres: np.ndarray, gains: np.ndarray) -> None:
+        random = np.random.default_rng(0)
+        self.problem = problem
+        self.points = jnp.asarray(random.uniform(problem.lows, problem.highs, (DRAWS, len(problem.lows))))
+        self.values = {}
+        rates = {name: 2.0 * np.pi / (high - low) for name, (low, high) in problem.coordinates.items()}
+        for terms in sorted(problem.wanted):
+            natural = gains * np.prod([rates[axis] for axis in terms[0]])
+            drawn = natural * random.standard_normal((DRAWS, len(gains)))
+            self.values[terms] = jnp.asarray(drawn + (centres if terms == ((),) else 0.0))
+
+    def residuals(self, unknowns: dict[str, Array]) -> Array:
+        return self.problem.residuals(self.points, self.values, unknowns)
+
+
+def residual_units(problem: Problem, centres: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """How large each equation's terms typically are, so that no equation weighs more for the unit it is written in.
 
-    Each derivative is given its natural size, field gain over half-widths of the box, one at a time with all others
-    zero, and the largest response of the equation counts. Unknowns are zero in the first attempt, because their start
-    may be orders of magnitude away; they stand at their start only where nothing responds without them."""
-    half = {name: (high - low) / 2.0 for name, (low, high) in problem.coordinates.items()}
-    centre = jnp.asarray([[(low + high) / 2.0 for low, high in problem.coordinates.values()]])
-    still = {terms: np.zeros((1, len(problem.fields))) for terms in problem.wanted}
-    alone = []
-    for terms in still:
-        for field, gain in enumerate(gains):
-            moved = np.zeros((1, len(problem.fields)))
-            moved[0, field] = gain / np.prod([half[axis] for axis in terms[0]])
-            alone.append({**still, terms: moved})
-
-    @jax.jit
-    def responses(unknowns: dict[str, Array]) -> Array:
-        rest = problem.residuals(centre, jax.tree.map(jnp.asarray, still), unknowns)
-        each = [problem.residuals(centre, jax.tree.map(jnp.asarray, values), unknowns) - rest for values in alone]
-        sizes = jnp.abs(jnp.concatenate(each))
-        return jnp.max(jnp.where(jnp.isfinite(sizes), sizes, 0.0), axis=0)
-
-    absent = np.asarray(responses({name: jnp.asarray(0.0) for name in problem.unknowns}))
-    started = np.asarray(responses({name: jnp.asarray(u.start) for name, u in problem.unknowns.items()}))
+    Unknowns are zero in the first attempt, because their start may be orders of magnitude away; they stand at their
+    start only where nothing is left without them."""
+    measure = jax.jit(_Probe(problem, centres, gains).residuals)
+    absent = _typical(measure({name: jnp.asarray(0.0) for name in problem.unknowns}))
+    started = _typical(measure({name: jnp.asarray(float(u.start)) for name, u in problem.unknowns.items()}))
     largest = np.where(absent > 0.0, absent, started)
     return np.where(largest > 0.0, largest, 1.0)
+
+
+def unknown_units(problem: Problem, centres: np.ndarray, gains: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """The change of each unknown that moves some equation by about that equation's unit.
+
+    An unknown that moves nothing, or infinitely much, is taken in units of its start."""
+    start = {name: jnp.asarray(float(unknown.start)) for name, unknown in problem.unknowns.items()}
+    slopes = jax.jit(jax.jacfwd(_Probe(problem, centres, gains).residuals))(start)
+    units = []
+    for name, unknown in problem.unknowns.items():
+        size = float(np.max(_typical(slopes[name]) / residual))
+        units.append(1.0 / size if size > 0.0 else abs(unknown.start) or 1.0)
+    return np.asarray(units)
+
+
+def _typical(values: Array) -> np.ndarray:
+    """The median size of each column; 0 where it is not a number."""
+    sizes = MAD_TO_STD * np.median(np.abs(np.asarray(values, float)), axis=0)
+    return np.where(np.isfinite(sizes), sizes, 0.0)
 
 
 def robust_std(values: np.ndarray) -> float:

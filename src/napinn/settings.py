@@ -11,16 +11,20 @@ from typing import Any
 from napinn.errors import InputError
 
 
-def encode(value: Any) -> Any:
+def encode(value: Any, brief: bool = False) -> Any:
+    """Plain values; `brief` leaves out entries that stand at their default, so that a setting added later changes
+    nothing that was written before."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {"type": type(value).__name__, **fields}
+        entries = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        defaults = {field.name: field.default for field in dataclasses.fields(value)} if brief else {}
+        kept = {name: entry for name, entry in entries.items() if name not in defaults or entry != defaults[name]}
+        return {"type": type(value).__name__, **{name: encode(entry, brief) for name, entry in kept.items()}}
     if isinstance(value, enum.Enum):
         return {"type": type(value).__name__, "value": value.value}
     if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
+        return [encode(item, brief) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        return {str(key): encode(item, brief) for key, item in value.items()}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"{type(value).__name__} cannot be written to a settings file")

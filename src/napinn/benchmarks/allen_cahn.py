@@ -25,6 +25,31 @@ EQUATION = (
 )
 
 
+LENGTH, TIME, PRESSURE = 0.02, 3000.0, 1e5
+"""A box of 2 cm, three thousand seconds and one bar."""
+
+
+def allen_cahn_si() -> Benchmark:
+    """The same physics in other units: metres, seconds and pascals, and as unknown the root of a diffusivity."""
+    unit = LENGTH / TIME**0.5
+    mode = f"sin(pi*x/{LENGTH})*sin(pi*y/{LENGTH})"
+    wave = f"({mode}*cos(omega*t/{TIME}))"
+    forcing = f"-omega*{mode}*sin(omega*t/{TIME}) + (2*pi**2*{EPSILON}**2 - 1)*{wave} + {wave}**3"
+    problem = Problem(
+        coordinates={"x": (0.0, LENGTH), "y": (0.0, LENGTH), "t": (0.0, TIME)},
+        fields=("p",),
+        equations=(f"p_t = k**2*(p_xx + p_yy) + (p - p**3/p0**2)/{TIME} + p0/{TIME}*({forcing})",),
+        unknowns={"k": Unknown(start=unit)},
+        constants={"omega": OMEGA, "p0": PRESSURE},
+        units={"x": "m", "y": "m", "t": "s", "p": "Pa"},
+        name="allen_cahn_si",
+    )
+    sizes = np.array([LENGTH, LENGTH, TIME])
+    return Benchmark(
+        problem, lambda points: PRESSURE * truth(points / sizes), {"k": EPSILON * unit}, 100, 0.1 * PRESSURE**2
+    )
+
+
 def allen_cahn() -> Benchmark:
     problem = Problem(
         coordinates={"x": (0.0, 1.0), "y": (0.0, 1.0), "t": (0.0, 1.0)},

@@ -140,7 +140,9 @@ def _mean_law_distance(result: FitResult, law: MisfitLaw) -> float | None:
 def _density(noise: FittedNoise) -> Pdf:
     """Zero beyond the law's support, where its log_prob is a score and not a density."""
     assert noise.method.gating is not None
-    low, high = (noise.scale * float(end) for end in noise.method.gating.density.support(noise.law.density))
+    low, high = (
+        noise.centre + noise.scale * float(end) for end in noise.method.gating.density.support(noise.law.density)
+    )
     return lambda misfits: np.where((misfits >= low) & (misfits <= high), noise.pdf(misfits), 0.0)
 
 

@@ -32,7 +32,7 @@ def fit(
     problem: Annotated[
         Path, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
     ],
-    method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "na_pinn",
+    method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "law_pinn",
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
     density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
     loss: Annotated[

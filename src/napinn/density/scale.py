@@ -1,17 +1,50 @@
-"""The scale by which misfits are standardised before any estimator sees them."""
+"""What standardises misfits before any estimator sees them: a centre and a scale for each field.
+
+The paper's scale is one running deviation about zero for all fields together. napinn's own default keeps the running
+median and robust deviation of each field, which gross outliers do not move."""
 
 import abc
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
+
+from napinn.scaling import MAD_TO_STD
 
 SMALLEST = 1e-6
 
 
+class Standard(eqx.Module):
+    """Centre and scale by field, in units of the frame's gain."""
+
+    centre: Float[Array, " f"]
+    scale: Float[Array, " f"]
+
+    def __call__(self, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Float[Array, " n"]:
+        """Standardised misfits; `owner` is the field of each."""
+        return (misfits - self.centre[owner]) / self.scale[owner]
+
+
 class Scale(abc.ABC):
     @abc.abstractmethod
-    def update(self, scale: Float[Array, ""], misfits: Float[Array, " n"]) -> Float[Array, ""]: ...
+    def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
+        """Centre and scale of these misfits alone."""
+
+    @abc.abstractmethod
+    def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard: ...
+
+
+@dataclass(frozen=True)
+class BatchStd(Scale):
+    """The deviation of the batch at hand, with no memory."""
+
+    def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
+        scale = jnp.maximum(jnp.std(misfits), SMALLEST)
+        return Standard(jnp.zeros((fields,), misfits.dtype), jnp.broadcast_to(scale, (fields,)))
+
+    def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:
+        return self.measure(misfits, owner, len(now.scale))
 
 
 @dataclass(frozen=True)
@@ -20,17 +53,35 @@ class RunningStd(Scale):
 
     decay: float = 0.99
 
-    def update(self, scale: Float[Array, ""], misfits: Float[Array, " n"]) -> Float[Array, ""]:
-        return self.decay * scale + (1.0 - self.decay) * batch_std(misfits)
+    def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
+        return BatchStd().measure(misfits, owner, fields)
+
+    def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:
+        batch = self.measure(misfits, owner, len(now.scale))
+        return Standard(now.centre, self.decay * now.scale + (1.0 - self.decay) * batch.scale)
 
 
 @dataclass(frozen=True)
-class BatchStd(Scale):
-    """The deviation of the batch at hand, with no memory."""
+class RunningSpread(Scale):
+    """Moving averages of each field's median misfit and of its robust deviation about it."""
 
-    def update(self, scale: Float[Array, ""], misfits: Float[Array, " n"]) -> Float[Array, ""]:
-        return batch_std(misfits)
+    decay: float = 0.99
+
+    def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
+        centre = _medians(misfits, owner, fields)
+        centre = jnp.where(jnp.isnan(centre), 0.0, centre)
+        spread = MAD_TO_STD * _medians(jnp.abs(misfits - centre[owner]), owner, fields)
+        return Standard(centre, jnp.maximum(jnp.where(jnp.isnan(spread), 1.0, spread), SMALLEST))
+
+    def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:
+        batch = self.measure(misfits, owner, len(now.scale))
+        old, new = self.decay, 1.0 - self.decay
+        return Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
 
 
-def batch_std(misfits: Float[Array, " n"]) -> Float[Array, ""]:
-    return jnp.maximum(jnp.std(misfits), SMALLEST)
+def _medians(values: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Float[Array, " f"]:
+    """By field; nan for a field that has none."""
+    if fields == 1:
+        return jnp.median(values)[None]
+    mine = owner[None, :] == jnp.arange(fields)[:, None]
+    return jnp.nanmedian(jnp.where(mine, values[None, :], jnp.nan), axis=1)

@@ -57,7 +57,7 @@ class Case:
             "noise": self.noise,
             "seed": self.seed,
             "preset": self.preset,
-            "method": encode(self.method),
+            "method": encode(self.method, brief=True),
         }
         if self.frames:
             payload["frames"] = self.frames

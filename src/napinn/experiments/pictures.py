@@ -38,18 +38,22 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
 
 
 def bars(rows: pd.DataFrame) -> Figure:
-    """rMSE of each label as a bar."""
-    mean = rows.groupby("label", sort=False)["rmse"].mean()
-    figure, (axes,) = new_figure(7.0, 0.35 * len(mean) + 1.2)
-    axes.barh(
-        np.arange(len(mean)),
-        mean,
-        color=[LINE if "na_pinn" in str(label) or label == "staged" else GOOD for label in mean.index],
-    )
-    axes.set_yticks(np.arange(len(mean)), [str(label) for label in mean.index])
-    axes.invert_yaxis()
-    _label(axes, ", ".join(dict.fromkeys(rows["benchmark"])), "rMSE", "")
+    """rMSE of each label as a bar, one panel a benchmark."""
+    names = list(dict.fromkeys(rows["benchmark"]))
+    labels = list(dict.fromkeys(rows["label"]))
+    figure, panels = new_figure(3.0 + 3.5 * len(names), 0.35 * len(labels) + 1.2, len(names))
+    places = np.arange(len(labels))
+    for axes, name in zip(panels, names, strict=True):
+        mean = rows[rows["benchmark"] == name].groupby("label")["rmse"].mean().reindex(labels)
+        axes.barh(places, mean, color=[LINE if _is_ours(str(label)) else GOOD for label in labels])
+        axes.set_yticks(places, [str(label) for label in labels] if axes is panels[0] else [""] * len(labels))
+        axes.invert_yaxis()
+        _label(axes, str(name), "rMSE", "")
     return figure
+
+
+def _is_ours(label: str) -> bool:
+    return "na_pinn" in label or label == "staged" or label.startswith("default")
 
 
 def by_label(rows: pd.DataFrame) -> Figure:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from napinn.benchmarks.names import BENCHMARKS
+from napinn.benchmarks.names import BENCHMARKS, PAPER
 from napinn.methods import BACKBONES, as_printed, b_pinn
 from napinn.networks import Backbone
 from napinn.training import FixedCost, Method
@@ -26,12 +26,17 @@ class Preset:
     seeds: int
     width: int = 80
     depth: int = 5
-    benchmarks: tuple[str, ...] = tuple(BENCHMARKS)
+    benchmarks: tuple[str, ...] = PAPER
     ratios: tuple[float, ...] = RATIOS
 
     def backbone(self, name: str) -> Backbone:
         extra = {"embedding": self.width} if name == "piratenet" else {}
         return BACKBONES[name].make(width=self.width, depth=self.depth, **extra)
+
+    def own(self, make: Any, **parts: Any) -> Method:
+        """A recipe in napinn's own setting, scaled, at this preset's size."""
+        sizes = {"collocation_batch": self.collocation_batch, "reading_batch": self.reading_batch}
+        return make(self.steps, backbone=self.backbone("mlp"), **sizes, **parts)
 
     def method(self, benchmark: str, make: Any, backbone: str = "mlp", **parts: Any) -> Method:
         """A recipe in the paper's setting at this preset's size."""

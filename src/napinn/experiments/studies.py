@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from napinn.density import EBM, GMM, KDE, BatchStd
+from napinn.density import EBM, GMM, KDE, BatchStd, Compressed
 from napinn.experiments import pictures, tables
 from napinn.experiments.cases import CLEAN, Case
 from napinn.experiments.presets import Preset
-from napinn.losses import Absolute, QGaussian
-from napinn.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
-from napinn.training import FixedCost, Method
+from napinn.likelihood import Likelihood
+from napinn.losses import Absolute, QGaussian, Squared
+from napinn.methods import LIKE_DEFAULT, b_pinn, lad_pinn, law_pinn, mad_pinn, na_pinn, or_pinn, pinn
+from napinn.training import LBFGS, SOAP, Adam, Cosine, FixedCost, Kind, Method, Phase
 
 Make = Callable[..., Method]
 RIVALS: Mapping[str, tuple[Make, dict[str, Any]]] = {
@@ -163,6 +164,69 @@ def video(preset: Preset) -> Iterator[Case]:
         yield dataclasses.replace(case, frames=40)
 
 
+def _own(
+    preset: Preset,
+    label: str,
+    benchmark: str,
+    method: Method,
+    seeds: int = 1,
+    ratio: float = 0.15,
+    noise: str = "mixture",
+) -> Iterator[Case]:
+    for seed in range(seeds):
+        yield Case(label, benchmark, _ratio(preset, ratio) if ratio else 0.0, method, noise, seed, preset.name)
+
+
+def default(preset: Preset) -> Iterator[Case]:
+    """napinn's own default: three seeds on every benchmark, other noise laws, clean readings, other units."""
+    small = preset.name == "smoke"
+    method = preset.own(law_pinn)
+    for benchmark in preset.benchmarks:
+        yield from _own(preset, "default", benchmark, method, 1 if small else 3)
+    if small:
+        return
+    yield from _own(preset, "default", "allen_cahn_si", method, 3)
+    for law in ("gaussian", "laplace"):
+        yield from _own(preset, f"default@{law}", "reaction_diffusion", method, noise=law)
+    plain = preset.own(pinn, optimiser=SOAP(), **LIKE_DEFAULT, name="pinn_soap")
+    for benchmark in preset.benchmarks:
+        yield from _own(preset, "default@clean", benchmark, method, ratio=0.0, noise=CLEAN)
+        yield from _own(preset, "pinn+SOAP@clean", benchmark, _cooled(plain), ratio=0.0, noise=CLEAN)
+
+
+def ablation(preset: Preset) -> Iterator[Case]:
+    """Each part of the default taken away or exchanged, one at a time."""
+    whole = preset.own(law_pinn)
+    squares = tuple(dataclasses.replace(p, loss=Squared()) if p.kind is Kind.PLAIN else p for p in whole.phases)
+    polish = Phase("polish", Kind.POLISH, max(preset.steps // 50, 1), Likelihood(), optimiser=LBFGS())
+    averaged = tuple(dataclasses.replace(p, averaging=0.998) if p.name == "cooling" else p for p in whole.phases)
+    variants = {
+        "default": whole,
+        "location not profiled": preset.own(law_pinn, loss=Likelihood(profiled=False)),
+        "no anchor": preset.own(law_pinn, loss=Likelihood(anchor=0.0)),
+        "gate weighs the likelihood": preset.own(law_pinn, loss=Likelihood(gated=True)),
+        "gated squares": preset.own(law_pinn, loss=Squared()),
+        "warm-up with squares": dataclasses.replace(whole, phases=squares),
+        "Adam": preset.own(law_pinn, optimiser=Adam(1e-3)),
+        "law: GMM": preset.own(law_pinn, estimator=Compressed(GMM())),
+        "law: KDE": preset.own(law_pinn, estimator=Compressed(KDE())),
+        "law not compressed": preset.own(law_pinn, estimator=EBM()),
+        "averaged weights": dataclasses.replace(whole, phases=averaged),
+        "L-BFGS polish": dataclasses.replace(whole, phases=(*whole.phases, polish)),
+    }
+    chosen = list(variants.items())
+    for benchmark in preset.benchmarks[:1] if preset.name == "smoke" else ("allen_cahn", "reaction_diffusion"):
+        for label, method in chosen[-1:] if preset.name == "smoke" else chosen:
+            yield from _own(preset, label, benchmark, method)
+
+
+def _cooled(method: Method) -> Method:
+    """With a rate that falls to nothing over the whole of training."""
+    return dataclasses.replace(
+        method, phases=tuple(dataclasses.replace(phase, schedule=Cosine()) for phase in method.phases)
+    )
+
+
 STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
@@ -181,6 +245,8 @@ STUDIES: Mapping[str, Study] = {
         Study("gate_parameters", "Gate over training", gate_parameters, tables.errors, pictures.gate_history),
         Study("fields", "Fields and error maps at 15 %", fields, tables.errors, pictures.maps),
         Study("estimator_densities", "Laws of the estimators", estimator_densities, tables.errors, pictures.laws),
+        Study("default", "napinn's own default", default, tables.recovered, pictures.bars),
+        Study("ablation", "The default, part by part", ablation, tables.recovered, pictures.bars),
         Study("video", "A solution in motion", video, tables.errors, pictures.maps),
     )
 }  # fmt: skip

@@ -26,6 +26,24 @@ def errors(rows: pd.DataFrame, study: str) -> str:
     return "\n".join(parts)
 
 
+def recovered(rows: pd.DataFrame, study: str) -> str:
+    """One line a label and benchmark: errors, every unknown, and what was flagged; means over seeds."""
+    lines = [
+        "| | benchmark | seeds | rMSE | rMAE | unknowns | outliers found | false alarms | seconds |",
+        "|---" * 9 + "|",
+    ]
+    for (label, benchmark), group in rows.groupby(["label", "benchmark"], sort=False):
+        each = pd.DataFrame(list(group["unknowns"]))
+        unknowns = ", ".join(f"{name} {each[name].mean():.5g}" for name in each)
+        found = f"{group['outliers_flagged'].mean():.0f} of {group['outliers'].mean():.0f}"
+        alarms = f"{100 * group['good_flagged'].sum() / group['good_readings'].sum():.2f} %"
+        lines.append(
+            f"| {label} | {benchmark} | {len(group)} | {group['rmse'].mean():.4f} | {group['rmae'].mean():.4f} | "
+            f"{unknowns} | {found} | {alarms} | {group['seconds'].mean():.0f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
 def coefficients(rows: pd.DataFrame, study: str) -> str:
     name = next(iter(rows["unknowns"].iloc[0]))
     table = rows.assign(**{name: [unknowns[name] for unknowns in rows["unknowns"]]})

@@ -11,6 +11,9 @@ from napinn.problem import Problem
 from napinn.readings import Readings
 from napinn.training.phases import Method
 
+ENOUGH_TO_HOLD_OUT = 1000
+"""With fewer readings than this, each is needed for training."""
+
 
 class Data(eqx.Module):
     """All readings and the box.
@@ -23,29 +26,43 @@ class Data(eqx.Module):
     field: Int[Array, " n"] | None
     low: Float[Array, " d"]
     high: Float[Array, " d"]
+    fields: int = eqx.field(static=True)
+    held: int = eqx.field(static=True)
+    """How many rows at the end only judge and are never trained on."""
+
+    @property
+    def trained(self) -> int:
+        return self.points.shape[0] - self.held
+
+    @property
+    def owner(self) -> Int[Array, " m"]:
+        """The field of each of the flattened misfits."""
+        rows, fields = self.values.shape
+        return jnp.tile(jnp.arange(fields), rows) if self.field is None else self.field
+
+    def batch(self, rows: Int[Array, " b"] | slice, collocation: Float[Array, "c d"], kept: Array | None) -> Batch:
+        field = None if self.field is None else self.field[rows]
+        return Batch(collocation, self.points[rows], self.values[rows], field, kept)
 
 
-def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, np.ndarray]:
+def load(
+    problem: Problem, readings: Readings, dtype: jnp.dtype, held_out: float = 0.0, seed: int = 0
+) -> tuple[Data, np.ndarray]:
     """The device arrays, and for each reading its place in the flattened misfits."""
-    low, high = (jnp.asarray(np.asarray(side, dtype)) for side in (problem.lows, problem.highs))
     fields = len(problem.fields)
-    complete = _complete_points(readings, fields) if fields > 1 else None
-    if fields > 1 and complete is None:
-        data = Data(
-            jnp.asarray(readings.points.astype(dtype)),
-            jnp.asarray(readings.values[:, None].astype(dtype)),
-            jnp.asarray(readings.field_index.astype(np.int32)),
-            low,
-            high,
-        )
-        return data, np.arange(len(readings))
-    order = np.arange(len(readings)).reshape(-1, fields) if complete is None else complete
+    complete = _complete_points(readings, fields)
+    order = np.arange(len(readings))[:, None] if complete is None else complete
+    held = int(held_out * len(order)) if len(order) >= ENOUGH_TO_HOLD_OUT else 0
+    if held:
+        order = np.random.default_rng(seed).permutation(order)
     data = Data(
         jnp.asarray(readings.points[order[:, 0]], dtype),
         jnp.asarray(readings.values[order], dtype),
-        None,
-        low,
-        high,
+        jnp.asarray(readings.field_index[order[:, 0]], jnp.int32) if complete is None else None,
+        jnp.asarray(problem.lows, dtype),
+        jnp.asarray(problem.highs, dtype),
+        fields,
+        held,
     )
     place = np.empty(len(readings), np.int64)
     place[order.reshape(-1)] = np.arange(len(readings))
@@ -54,6 +71,8 @@ def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, 
 
 def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
     """Reading numbers as a (points, fields) array if each sensor read every field at each of its points, else None."""
+    if fields == 1:
+        return np.arange(len(readings))[:, None]
     if len(readings) % fields:
         return None
     sensor_number = np.unique(readings.sensors, return_inverse=True)[1]
@@ -68,11 +87,6 @@ def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
 def draw(data: Data, kept: Float[Array, "n f"] | None, method: Method, key: PRNGKeyArray) -> Batch:
     """A batch with replacement; its cost does not depend on how many readings there are."""
     for_points, for_readings = jax.random.split(key)
-    rows = jax.random.randint(for_readings, (method.reading_batch,), 0, data.points.shape[0])
-    return Batch(
-        method.collocation.draw(for_points, method.collocation_batch, data.low, data.high),
-        data.points[rows],
-        data.values[rows],
-        None if data.field is None else data.field[rows],
-        None if kept is None else kept[rows],
-    )
+    rows = jax.random.randint(for_readings, (method.reading_batch,), 0, data.trained)
+    collocation = method.collocation.draw(for_points, method.collocation_batch, data.low, data.high)
+    return data.batch(rows, collocation, None if kept is None else kept[rows])

@@ -1,49 +1,24 @@
 """The one training loop: chunks of many steps compiled together, for every method and phase.
 
-The host sees one row of history a chunk. A chunk that ends in a number that is not finite is thrown away: the state
-before it stays, and the caller is told."""
+The host sees one row of history a chunk, and between chunks decides whether to go on. A chunk that ends in a number
+that is not finite is thrown away: the state before it stays, and the caller is told."""
 
-import functools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from napinn.density import batch_std
-from napinn.objective import (
-    Batch,
-    Gating,
-    Law,
-    Learned,
-    Losses,
-    gated_loss,
-    learn_law,
-    misfits,
-    plain_loss,
-    unknown_values,
-    with_posterior,
-)
+from napinn.likelihood import Likelihood
+from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.problem import Problem
-from napinn.training.data import Data, draw
+from napinn.training.data import Data
 from napinn.training.phases import Kind, Method, Phase
-
-
-class State(eqx.Module):
-    """Everything that the next step needs."""
-
-    learned: Learned
-    optimiser: optax.OptState
-    law: Law | None
-    kept: Float[Array, "n f"] | None
-    """1 or 0 for every reading once a phase has screened them."""
-    key: PRNGKeyArray
+from napinn.training.steps import State, first_moments, step_of
 
 
 @dataclass(frozen=True)
@@ -76,17 +51,6 @@ class DivergedError(Exception):
     """A chunk ended in a number that is not finite; the state from before it is what remains."""
 
 
-Step = Callable[[State, Data, Float[Array, " m"]], tuple[State, Losses]]
-
-
-def optimiser_of(method: Method) -> optax.GradientTransformation:
-    return optax.adam(method.optimiser.rate)
-
-
-def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
-    return State(learned, optimiser_of(method).init(eqx.filter(learned, eqx.is_array)), None, None, key)
-
-
 @eqx.filter_jit
 def all_misfits(learned: Learned, data: Data, chunk: int = 65_536) -> Float[Array, " m"]:
     """Misfits of all readings, evaluated in pieces so that memory stays bounded."""
@@ -94,53 +58,121 @@ def all_misfits(learned: Learned, data: Data, chunk: int = 65_536) -> Float[Arra
     pieces = []
     for start in range(0, rows, chunk):
         piece = slice(start, min(start + chunk, rows))
-        field = None if data.field is None else data.field[piece]
-        batch = Batch(data.points[:0], data.points[piece], data.values[piece], field)
-        pieces.append(misfits(learned.field, batch))
+        pieces.append(misfits(learned.field, data.batch(piece, data.points[:0], None)))
     return jnp.concatenate(pieces)
 
 
+@eqx.filter_jit
+def held_out_score(method: Method, state: State, data: Data) -> Float[Array, ""]:
+    """How well readings that are not trained on are predicted: higher is better, and no single one weighs much.
+
+    Their log-density under the learned law, bounded as in training; before there is a law, minus their mean absolute
+    misfit in units of the fields' spread."""
+    batch = data.batch(slice(data.trained, None), data.points[:0], None)
+    misfit, owner = misfits(state.learned.field, batch), owners(batch)
+    if state.law is None or method.gating is None:
+        return -jnp.mean(jnp.minimum(jnp.abs(misfit), 10.0))
+    standard = state.law.standard
+    log_prob = method.gating.density.log_prob(state.law.density, standard(misfit, owner))
+    return jnp.mean(jnp.maximum(log_prob, -Likelihood().clip) - jnp.log(standard.scale[owner]))
+
+
 def run_phase(
-    problem: Problem, method: Method, phase: Phase, state: State, data: Data, done: int, total: int
+    problem: Problem,
+    method: Method,
+    phase: Phase,
+    state: State,
+    data: Data,
+    done: int,
+    total: int,
+    seconds: float | None = None,
 ) -> Iterator[tuple[State, Snapshot]]:
-    """Train one phase, giving the state and a snapshot after every chunk."""
+    """Train one phase, giving the state and a snapshot after every chunk; `seconds` may end it before its steps do."""
     state = enter(method, phase, state, data)
     cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
     run_chunk = chunk_runner(problem, method, phase)
+    watch, pace = Watch(phase.patience), Pace(phase.steps, seconds)
     step = 0
     while step < phase.steps:
         count = min(method.log_every, phase.steps - step)
         began = time.perf_counter()
-        after, losses, finite = run_chunk(state, data, cached, count)
+        after, losses, finite = run_chunk(state, data, cached, count, *pace.shares())
         numbers = {name: float(value) for name, value in vars(losses).items()}
         if not finite:
             raise DivergedError(f"in phase '{phase.name}', after step {step} of {phase.steps}")
-        state = after
         step += count
-        unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned.unknowns).items()}
-        gate: dict[str, float] = {}
-        if state.law is not None and phase.kind is not Kind.PLAIN:
-            gate = {
-                "steepness": float(state.learned.gate.steepness),
-                "cutoff": float(state.learned.gate.cutoff),
-                "scale": float(state.law.scale),
-            }
+        if data.held:
+            numbers["held_out"] = float(held_out_score(method, after, data))
         elapsed = time.perf_counter() - began
-        yield (
-            state,
-            Snapshot(
-                phase.name,
-                step,
-                phase.steps,
-                done + step,
-                total,
-                numbers,
-                unknowns,
-                gate,
-                elapsed,
-                count / elapsed,
-            ),
-        )
+        over = pace.over(count, elapsed)
+        last = step >= phase.steps or over or watch.stalled(step, numbers.get("held_out"))
+        state = leave(after) if last else after
+        yield state, _snapshot(problem, phase, state, numbers, step, done, total, count, elapsed)
+        if last:
+            return
+
+
+@dataclass
+class Pace:
+    """How much of a phase is done: by steps, or by the clock where that is further."""
+
+    steps: int
+    seconds: float | None
+    step: int = 0
+    elapsed: float = 0.0
+    second_a_step: float = 0.0
+
+    def shares(self) -> tuple[float, float]:
+        """The share done, and what a step adds to it."""
+        if self.seconds is None:
+            return self.step / self.steps, 1.0 / self.steps
+        by_clock = self.elapsed / self.seconds, self.second_a_step / self.seconds
+        return max(self.step / self.steps, by_clock[0]), max(1.0 / self.steps, by_clock[1])
+
+    def over(self, count: int, elapsed: float) -> bool:
+        """Note a chunk; whether the time is up."""
+        self.step += count
+        self.elapsed += elapsed
+        self.second_a_step = elapsed / count
+        return self.seconds is not None and self.elapsed >= self.seconds
+
+
+@dataclass
+class Watch:
+    """Sees whether a score still rises."""
+
+    patience: int | None
+    best: float = -float("inf")
+    best_at: int = 0
+
+    def stalled(self, step: int, score: float | None) -> bool:
+        if self.patience is None or score is None:
+            return False
+        if score > self.best:
+            self.best, self.best_at = score, step
+        return step - self.best_at >= self.patience
+
+
+def _snapshot(
+    problem: Problem,
+    phase: Phase,
+    state: State,
+    losses: dict[str, float],
+    step: int,
+    done: int,
+    total: int,
+    count: int,
+    elapsed: float,
+) -> Snapshot:
+    unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
+    gate: dict[str, float] = {}
+    if state.law is not None and phase.kind is not Kind.PLAIN:
+        gate = {
+            "steepness": float(state.learned.gate.steepness),
+            "cutoff": float(state.learned.gate.cutoff),
+            "scale": float(jnp.mean(state.law.standard.scale)),
+        }
+    return Snapshot(phase.name, step, phase.steps, done + step, total, losses, unknowns, gate, elapsed, count / elapsed)
 
 
 def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
@@ -149,35 +181,53 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
         keep = phase.screen.kept(np.asarray(all_misfits(state.learned, data)))
         kept = jnp.asarray(keep.reshape(data.values.shape), data.values.dtype)
         state = replace(state, kept=kept)
+    if phase.optimiser is not None:
+        state = replace(state, optimiser=first_moments(phase.optimiser, state.learned))
+    if phase.averaging > 0.0:
+        state = replace(state, average=state.learned)
     if phase.kind is Kind.PLAIN or method.gating is None:
         return state
     key, for_law = jax.random.split(state.key)
     misfit = all_misfits(state.learned, data)
     law = state.law
     if law is None:
-        law = _first_law(method.gating, misfit, for_law)
-    price = method.rejection.price(np.asarray(misfit))
-    law = Law(law.density, law.scale, jnp.asarray(price, misfit.dtype))
+        law = _first_law(method.gating, misfit, data.owner, data.fields, for_law)
+    # What the gate weighs squares of: standardised misfits beside a likelihood, else misfits as they are.
+    weighed = law.standard(misfit, data.owner) if isinstance(phase.loss, Likelihood) else misfit
+    price = method.rejection.price(np.asarray(weighed))
+    law = Law(law.density, law.standard, jnp.asarray(price, misfit.dtype))
     return replace(state, law=law, key=key)
 
 
+def leave(state: State) -> State:
+    """The state at the end of a phase: what was averaged takes the place of the last step's."""
+    return state if state.average is None else replace(state, learned=state.average, average=None)
+
+
 @eqx.filter_jit
-def _first_law(gating: Gating, misfit: Float[Array, " m"], key: PRNGKeyArray) -> Law:
-    scale = batch_std(misfit)
-    return Law(gating.density.init(key, misfit / scale), scale, jnp.zeros_like(scale))
+def _first_law(
+    gating: Gating, misfit: Float[Array, " m"], owner: Int[Array, " m"], fields: int, key: PRNGKeyArray
+) -> Law:
+    standard = gating.scale.measure(misfit, owner, fields)
+    density = gating.density.init(key, standard(misfit, owner))
+    return Law(density, standard, jnp.zeros((), misfit.dtype))
 
 
 def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses, Array]]:
     """A function that runs some steps: the state after them, mean losses, and whether every number is finite."""
-    step = _step_of(problem, method, phase)
+    step = step_of(problem, method, phase)
 
     @eqx.filter_jit
-    def run_chunk(state: State, data: Data, cached: Array, count: int | Array) -> tuple[State, Losses, Array]:
+    def run_chunk(
+        state: State, data: Data, cached: Array, count: Array, begun: Array, each: Array
+    ) -> tuple[State, Losses, Array]:
         dynamic, static = eqx.partition(state, eqx.is_array)
 
-        def body(_: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:
+        def body(number: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:
             moving, sums = carry
-            after, losses = step(eqx.combine(moving, static), data, cached)
+            share = jnp.minimum(begun + number * each, 1.0)
+            after, losses = step(eqx.combine(moving, static), data, cached, share)
+            after = _averaged(phase, after)
             return eqx.filter(after, eqx.is_array), jax.tree.map(jnp.add, sums, losses)
 
         nothing = Losses(*[jnp.zeros((), data.points.dtype)] * 5)
@@ -186,70 +236,23 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[...
         means = jax.tree.map(lambda total: total / count, sums)
         return eqx.combine(moved, static), means, jnp.all(jnp.stack(finite))
 
-    # The count is an array so that a short last chunk does not compile anew.
-    return lambda state, data, cached, count: run_chunk(state, data, cached, jnp.asarray(count, jnp.int32))
+    def run(
+        state: State, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
+    ) -> tuple[State, Losses, Array]:
+        # Numbers are arrays so that a short last chunk does not compile anew.
+        shares = [jnp.asarray(share, data.points.dtype) for share in (begun, each)]
+        return run_chunk(state, data, cached, jnp.asarray(count, jnp.int32), *shares)
+
+    return run
 
 
-def _step_of(problem: Problem, method: Method, phase: Phase) -> Step:
-    match phase.kind:
-        case Kind.PLAIN:
-            return _plain_step(problem, method, phase)
-        case Kind.LAW:
-            return _law_step(method)
-        case Kind.GATED:
-            return _gated_step(problem, method, phase)
-
-
-def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    plain = with_posterior(functools.partial(plain_loss, problem, phase.loss), method.divergence_weight)
-
-    def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
-        key, for_batch, for_weights = jax.random.split(state.key, 3)
-        batch = draw(data, state.kept, method, for_batch)
-        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch)
-        learned, optimiser = _descend(method, state, slopes)
-        return replace(state, learned=learned, optimiser=optimiser, key=key), losses
-
-    return step
-
-
-def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    gated = with_posterior(
-        functools.partial(gated_loss, problem, phase.loss, _gating_of(method)), method.divergence_weight
+def _averaged(phase: Phase, state: State) -> State:
+    if state.average is None:
+        return state
+    memory = phase.averaging
+    average = jax.tree.map(
+        lambda old, new: memory * old + (1.0 - memory) * new if eqx.is_inexact_array(new) else new,
+        state.average,
+        state.learned,
     )
-
-    def step(state: State, data: Data, _: Array) -> tuple[State, Losses]:
-        key, for_batch, for_weights, for_law = jax.random.split(state.key, 4)
-        batch = draw(data, state.kept, method, for_batch)
-        assert state.law is not None
-        slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, for_weights, state.law, batch, for_law)
-        learned, optimiser = _descend(method, state, slopes)
-        return replace(state, learned=learned, optimiser=optimiser, law=law, key=key), losses
-
-    return step
-
-
-def _law_step(method: Method) -> Step:
-    gating = _gating_of(method)
-
-    def step(state: State, data: Data, cached: Array) -> tuple[State, Losses]:
-        key, for_batch, for_law = jax.random.split(state.key, 3)
-        count = method.reading_batch * data.values.shape[1]
-        misfit = cached[jax.random.randint(for_batch, (count,), 0, cached.shape[0])]
-        assert state.law is not None
-        law, surprise = learn_law(gating, state.law, misfit, for_law)
-        nothing = jnp.zeros_like(surprise)
-        return replace(state, law=law, key=key), Losses(surprise, nothing, nothing, nothing, surprise)
-
-    return step
-
-
-def _gating_of(method: Method) -> Gating:
-    if method.gating is None:
-        raise TypeError(f"method '{method.name}' has a phase that needs a density but no gating")
-    return method.gating
-
-
-def _descend(method: Method, state: State, slopes: Any) -> tuple[Learned, optax.OptState]:
-    steps, optimiser = optimiser_of(method).update(slopes, state.optimiser)
-    return eqx.apply_updates(state.learned, steps), optimiser
+    return replace(state, average=average)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.collocation import Collocation, Uniform
+from napinn.likelihood import Likelihood
 from napinn.losses import Loss, Squared
 from napinn.networks import MLP, Backbone
 from napinn.objective import Gating
 from napinn.scaling import MAD_TO_STD, robust_std
+from napinn.training.optimisers import Adam, Constant, Optimiser, Schedule
 
 
 class Kind(enum.Enum):
@@ -25,6 +27,8 @@ class Kind(enum.Enum):
     """Only the density moves, on the misfits of a field that stands still."""
     GATED = "gated"
     """Network, unknowns, gate and density move together."""
+    POLISH = "polish"
+    """Network and unknowns move on one fixed batch; law and gate stand still."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,15 @@ class Phase:
     name: str
     kind: Kind
     steps: int
-    loss: Loss = Squared()
+    loss: Loss | Likelihood = Squared()
     screen: Screen | None = None
+    schedule: Schedule = Constant()
+    optimiser: Optimiser | None = None
+    """Its own optimiser, started afresh; None goes on with the method's."""
+    averaging: float = 0.0
+    """Above zero, the phase ends with the running average of all that it trained, with this memory a step."""
+    patience: int | None = None
+    """End the phase when the score of held-out readings has not risen for this many steps."""
 
 
 class Rejection(abc.ABC):
@@ -77,28 +88,32 @@ class RelativeCost(Rejection):
 
 
 @dataclass(frozen=True)
-class Adam:
-    rate: float = 1e-3
-
-
-@dataclass(frozen=True)
 class Method:
     name: str
     phases: tuple[Phase, ...]
     gating: Gating | None = None
     rejection: Rejection = RelativeCost()
     backbone: Backbone = MLP()
-    optimiser: Adam = Adam()
+    optimiser: Optimiser = Adam()
+    unknowns_rate: float = 1.0
+    """How many times faster than the network's weights the unknowns move; they have further to go."""
     collocation: Collocation = Uniform()
     collocation_batch: int = 1024
     reading_batch: int = 1024
     scaled: bool = True
     """Whether the network sees coordinates in [-1, 1] and gives fields in robust standard deviations."""
+    equation_weight: float = 1.0
+    """What squared residuals, in units of each equation's terms, are multiplied by beside squared misfits; scaled
+    methods only."""
     double: bool = False
     """float64 in place of float32."""
     divergence_weight: float = 0.0
     """Above zero, every step draws the network's weights from their posterior and pays this for straying from the
     prior."""
+    held_out: float = 0.0
+    """Share of the readings that only judge: they are never trained on."""
+    minutes: float | None = None
+    """Budget of time; the last phases are shortened to keep it."""
     log_every: int = 100
 
     @property

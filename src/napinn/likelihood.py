@@ -1,0 +1,81 @@
+"""The learned law as the data loss, with its location profiled out.
+
+    data = mean over readings of σ² · min(-log p((misfit - centre)/σ), clip)
+
+The factor σ², the robust variance of the misfits, puts the term into the units of squares: a Gaussian law gives half
+of least squares, whatever the noise level.
+
+Field and law share one freedom: a constant added to the field and taken from the law changes no density. Left to
+stochastic gradients this freedom is a random walk, and where the law is slow to follow, a drag on the field. So it is
+taken out: the part of the gradient that would move all readings of a field alike is subtracted, which is the gradient
+of the likelihood maximised over the law's location. What remains to fix the constant is the equation, wherever it
+feels one, and else the `anchor`: the median misfit of the readings that the gate accepts is held at zero by a
+penalty that any equation outweighs."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from napinn.density import Density, Standard
+
+SIDE_WIDTH = 0.5
+"""Misfits well within this many deviations of zero count as being on neither side of it."""
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    clip: float = 12.0
+    """No reading is charged more than this many nats."""
+    gated: bool = False
+    """Whether the gate weighs the readings too; the law by itself already bounds the pull of an outlier."""
+    anchor: float = 1e-3
+    """Weight of the squared median misfit; 0 leaves the law's location to the equation alone."""
+    profiled: bool = True
+    """Whether the law's location is taken out of the gradient."""
+
+    def value(
+        self, scale: Float[Array, " n"], log_prob: Float[Array, " n"], weights: Float[Array, " n"]
+    ) -> Float[Array, ""]:
+        each = scale * scale * jnp.minimum(-log_prob, self.clip)
+        return jnp.mean(weights * each if self.gated else each)
+
+    def __call__(
+        self,
+        misfit: Float[Array, " n"],
+        owner: Int[Array, " n"],
+        standard: Standard,
+        log_prob: Float[Array, " n"],
+        slope: Float[Array, " n"],
+        weights: Float[Array, " n"],
+    ) -> Float[Array, ""]:
+        """The loss of misfits whose log-densities, and the slopes of these, are given as data."""
+        scale = standard.scale[owner]
+        pull = jnp.where(-log_prob < self.clip, -scale * slope, 0.0)
+        pull = weights * pull if self.gated else pull
+        member = (owner[None, :] == jnp.arange(len(standard.scale))[:, None]).astype(misfit.dtype)
+        if self.profiled:
+            pull = pull - (_mean(member, pull) @ member)
+        moved = misfit - jax.lax.stop_gradient(misfit)
+        side = _mean(member * weights[None, :], jnp.tanh(misfit / (SIDE_WIDTH * scale)))
+        hold = self.anchor * jnp.sum((standard.scale * side) ** 2)
+        return self.value(scale, log_prob, weights) + jnp.mean(pull * moved) + hold
+
+
+def _mean(member: Float[Array, "f n"], values: Float[Array, " n"]) -> Float[Array, " f"]:
+    """The mean of each field's values; 0 for a field that has none."""
+    return (member @ values) / jnp.maximum(jnp.sum(member, axis=1), 1.0)
+
+
+def learn_and_score(
+    density: Density, state: PyTree, standard: Float[Array, " n"], key: PRNGKeyArray
+) -> tuple[PyTree, Float[Array, " n"], Float[Array, " n"]]:
+    """The density after learning, and the log-densities before it with their slopes.
+
+    The log-density of a misfit depends on no other misfit, so one forward derivative along all of them at once gives
+    every slope in the pass that scores."""
+    (after, log_prob), (_, slope) = jax.jvp(
+        lambda misfit: density.update(state, misfit, key), (standard,), (jnp.ones_like(standard),)
+    )
+    return jax.lax.stop_gradient((after, log_prob, slope))

@@ -1,0 +1,118 @@
+"""The likelihood loss: its value, its gradient, and what it leaves to the equation."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from napinn.density import EBM, GMM, KDE, Compressed, Density, RunningSpread, Standard
+from napinn.likelihood import Likelihood, learn_and_score
+
+TWO_FIELDS = Standard(jnp.asarray([0.1, -0.4]), jnp.asarray([0.5, 2.0]))
+OWNER = jnp.tile(jnp.arange(2), 50)
+MISFIT = jax.random.normal(jax.random.key(0), (100,)) * TWO_FIELDS.scale[OWNER] + TWO_FIELDS.centre[OWNER]
+FREE = Likelihood(anchor=0.0)
+
+
+def gaussian(misfit, standard=TWO_FIELDS, owner=OWNER):
+    """Log-densities and slopes of the standard normal law at standardised misfits."""
+    z = standard(misfit, owner)
+    return -0.5 * z * z - 0.5 * jnp.log(2 * jnp.pi), -z
+
+
+def slopes(loss: Likelihood, misfit, weights=None):
+    log_prob, slope = gaussian(misfit)
+    weights = jnp.ones_like(misfit) if weights is None else weights
+    return jax.grad(lambda m: loss(m, OWNER, TWO_FIELDS, log_prob, slope, weights))(misfit)
+
+
+def by_field(values):
+    return np.asarray(values).reshape(-1, 2)
+
+
+def test_a_gaussian_law_gives_half_squares_about_the_centre_of_each_field():
+    found = slopes(Likelihood(anchor=0.0, profiled=False), MISFIT)
+    np.testing.assert_allclose(found, (MISFIT - TWO_FIELDS.centre[OWNER]) / 100, rtol=1e-10)
+
+
+def test_profiled_it_does_not_feel_a_constant_added_to_a_field():
+    """Least squares about the batch's own mean: no pull along a common shift of either field."""
+    found = by_field(slopes(FREE, MISFIT))
+    np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-12)
+    misfit = by_field(MISFIT)
+    np.testing.assert_allclose(found, (misfit - misfit.mean(axis=0)) / 100, rtol=1e-9, atol=1e-12)
+
+
+def test_the_anchor_pulls_the_median_of_accepted_readings_to_zero():
+    """A third of one-sided outliers shift the median of all readings, yet the anchor rests where the good ones do."""
+    z = np.sort(np.random.default_rng(0).standard_normal(400))
+    good = 0.5 * (z - z[::-1])
+    misfit = jnp.asarray(np.concatenate([good, np.full(200, 8.0)]))
+    weights = jnp.asarray(np.concatenate([np.ones(400), np.zeros(200)]))
+    standard, owner = Standard(jnp.zeros(1), jnp.ones(1)), jnp.zeros((600,), int)
+
+    def common_pull(shift):
+        log_prob, slope = gaussian(misfit + shift, standard, owner)
+        loss = Likelihood(anchor=0.1)
+        return jax.grad(lambda s: loss(misfit + s, owner, standard, log_prob, slope, weights))(shift)
+
+    assert float(common_pull(0.0)) == pytest.approx(0.0, abs=1e-10)
+    assert float(common_pull(0.2)) > 1e-3
+    assert float(common_pull(-0.2)) < -1e-3
+
+
+def test_a_reading_beyond_the_clip_pulls_at_nothing_and_costs_the_clip():
+    far = MISFIT.at[3].add(1e3)
+    log_prob, slope = gaussian(far)
+    loss = Likelihood(clip=12.0, anchor=0.0, profiled=False)
+    assert float(slopes(loss, far)[3]) == 0.0
+    scale = TWO_FIELDS.scale[OWNER]
+    expected = np.mean(np.asarray(scale**2) * np.minimum(-np.asarray(log_prob), 12.0))
+    assert float(loss(far, OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far))) == pytest.approx(expected)
+
+
+def test_gated_readings_weigh_what_the_gate_says():
+    weights = jnp.where(jnp.arange(100) < 30, 0.0, 1.0)
+    found = slopes(Likelihood(gated=True, anchor=0.0, profiled=False), MISFIT, weights)
+    assert float(jnp.abs(found[:30]).max()) == 0.0
+    assert float(jnp.abs(found[30:]).min()) > 0.0
+
+
+@pytest.mark.parametrize(
+    "density", [EBM(nodes=256), GMM(), KDE(size=256), Compressed(EBM(nodes=256))], ids=lambda d: type(d).__name__
+)
+def test_slopes_come_from_the_pass_that_learns(density: Density):
+    misfits = jax.random.normal(jax.random.key(1), (64,))
+    key = jax.random.key(2)
+    state = density.init(key, misfits)
+    after, log_prob, slope = jax.jit(lambda s, m: learn_and_score(density, s, m, key))(state, misfits)
+    alone, scored = jax.jit(density.update)(state, misfits, key)
+    np.testing.assert_allclose(log_prob, scored, rtol=1e-12)
+    expected = jax.grad(lambda m: jnp.sum(density.log_prob(state, m)))(misfits)
+    np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-9)
+    for new, same in zip(jax.tree.leaves(after), jax.tree.leaves(alone), strict=True):
+        np.testing.assert_allclose(new, same, rtol=1e-8, atol=1e-12)
+
+
+def test_far_clusters_of_outliers_stay_improbable_when_compressed():
+    """Fifteen per cent of readings at exactly one far value: a spike, and yet less dense than the good readings."""
+    rng = np.random.default_rng(0)
+    misfits = jnp.asarray(np.concatenate([rng.standard_normal(850), np.full(150, 500.0)]))
+    density = Compressed(EBM(low=-15.0, high=15.0, nodes=512))
+    state = density.init(jax.random.key(0), misfits)
+    update = jax.jit(density.update)
+    for _ in range(300):
+        state, _ = update(state, misfits, jax.random.key(1))
+    near, far = density.log_prob(state, jnp.asarray([0.0, 500.0]))
+    assert float(near) > float(far) + 3.0
+
+
+def test_centre_and_spread_ignore_gross_outliers_and_follow_each_field():
+    rng = np.random.default_rng(0)
+    clean = np.stack([3.0 + 0.5 * rng.standard_normal(2000), -1.0 + 4.0 * rng.standard_normal(2000)], axis=1)
+    clean[:200] += 1e6
+    misfits, owner = jnp.asarray(clean.reshape(-1)), jnp.tile(jnp.arange(2), 2000)
+    measured = RunningSpread().measure(misfits, owner, 3)
+    np.testing.assert_allclose(measured.centre[:2], [3.0, -1.0], atol=0.7)
+    np.testing.assert_allclose(measured.scale[:2], [0.5, 4.0], rtol=0.25)
+    assert (float(measured.centre[2]), float(measured.scale[2])) == (0.0, 1.0)  # A field without readings.
