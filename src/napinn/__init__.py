@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from napinn.methods import pinn as pinn
     from napinn.problem import Problem as Problem
     from napinn.problem import Unknown as Unknown
+    from napinn.problem_file import read_problem as read_problem
+    from napinn.problem_file import read_readings as read_readings
+    from napinn.readings import Clock as Clock
     from napinn.readings import Columns as Columns
     from napinn.readings import Readings as Readings
     from napinn.readings import read_table as read_table
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Clock": "readings",
     "Columns": "readings",
     "FitResult": "result",
     "FitStatus": "result",
@@ -52,6 +56,8 @@ _HOMES = {
     "na_pinn": "methods",
     "or_pinn": "methods",
     "pinn": "methods",
+    "read_problem": "problem_file",
+    "read_readings": "problem_file",
     "read_table": "readings",
     "save": "run_folder",
 }

@@ -158,7 +158,7 @@ class FitResult:
 
     @property
     def field(self) -> FittedField:
-        return FittedField(self.learned.field, tuple(self.problem.coordinates), self.problem.fields)
+        return FittedField(self.learned.field, tuple(self.problem.coordinates), self.problem.outputs)
 
     @property
     def misfits(self) -> np.ndarray:

@@ -15,9 +15,8 @@ from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fitting import fit
-from napinn.io import read_csv
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
-from napinn.problem_file import bind_readings, load_problem_file
+from napinn.problem_file import bind_readings, load_problem_file, sheet_of
 from napinn.report.html import write_report
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import describe, prepare, save
@@ -65,7 +64,9 @@ def fit_command(
     readings: Path, problem: Path, choice: Choice, seed: int, out: Path | None, overwrite: bool, as_json: bool
 ) -> int:
     recipe = choice.make()
-    bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
+    file = load_problem_file(problem)
+    sheet = sheet_of(file, readings, str(problem))
+    bound, table = bind_readings(file, sheet.table, str(readings), str(problem))
     folder = out or Path("runs") / readings.stem
     prepare(folder, overwrite)
     with progress_display(recipe.name, Console(stderr=True)) as progress:

@@ -23,12 +23,14 @@ class Data(eqx.Module):
     field: Int[Array, " n"] | None
     low: Float[Array, " d"]
     high: Float[Array, " d"]
+    spread: Float[Array, "n f"] | None = None
+    """Known deviations over their median, where the readings have them."""
 
 
 def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, np.ndarray]:
     """The device arrays, and for each reading its place in the flattened misfits."""
     low, high = (jnp.asarray(np.asarray(side, dtype)) for side in (problem.lows, problem.highs))
-    fields = len(problem.fields)
+    fields, spread = len(problem.fields), readings.spread
     complete = _complete_points(readings, fields) if fields > 1 else None
     if fields > 1 and complete is None:
         data = Data(
@@ -37,6 +39,7 @@ def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, 
             jnp.asarray(readings.field_index.astype(np.int32)),
             low,
             high,
+            None if spread is None else jnp.asarray(spread[:, None].astype(dtype)),
         )
         return data, np.arange(len(readings))
     order = np.arange(len(readings)).reshape(-1, fields) if complete is None else complete
@@ -46,6 +49,7 @@ def load(problem: Problem, readings: Readings, dtype: jnp.dtype) -> tuple[Data, 
         None,
         low,
         high,
+        None if spread is None else jnp.asarray(spread[order], dtype),
     )
     place = np.empty(len(readings), np.int64)
     place[order.reshape(-1)] = np.arange(len(readings))
@@ -75,4 +79,5 @@ def draw(data: Data, kept: Float[Array, "n f"] | None, method: Method, key: PRNG
         data.values[rows],
         None if data.field is None else data.field[rows],
         None if kept is None else kept[rows],
+        None if data.spread is None else data.spread[rows],
     )

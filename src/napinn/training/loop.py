@@ -95,7 +95,8 @@ def all_misfits(learned: Learned, data: Data, chunk: int = 65_536) -> Float[Arra
     for start in range(0, rows, chunk):
         piece = slice(start, min(start + chunk, rows))
         field = None if data.field is None else data.field[piece]
-        batch = Batch(data.points[:0], data.points[piece], data.values[piece], field)
+        spread = None if data.spread is None else data.spread[piece]
+        batch = Batch(data.points[:0], data.points[piece], data.values[piece], field, spread=spread)
         pieces.append(misfits(learned.field, batch))
     return jnp.concatenate(pieces)
 
