@@ -28,10 +28,23 @@ Steps = Annotated[int | None, typer.Option(help="Training steps; the default is 
 
 @app.command()
 def fit(
-    readings: Annotated[Path, typer.Argument(help="CSV file of readings: sensor, coordinates, value(s).")],
+    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
     problem: Annotated[
-        Path, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
-    ],
+        Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
+    ] = None,
+    equation: Annotated[
+        list[str] | None,
+        typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
+    ] = None,
+    unknown: Annotated[
+        list[str] | None,
+        typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
+    ] = None,
+    constant: Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")] = None,
+    condition: Annotated[
+        list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")
+    ] = None,
+    periodic: Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")] = None,
     method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "na_pinn",
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
     density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
@@ -47,9 +60,13 @@ def fit(
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     from napinn.cli.fitting import Choice, fit_command
+    from napinn.problem_file import Words
 
+    lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
+        raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double)
-    raise typer.Exit(fit_command(readings, problem, choice, seed, out, overwrite, json))
+    raise typer.Exit(fit_command(readings, problem or Words(*lists), choice, seed, out, overwrite, json))
 
 
 @app.command()

@@ -14,6 +14,7 @@ A coordinate whose range is left empty takes it from the readings. Other files t
 folder.
 """
 
+from napinn.problem_file.deduction import Words, deduce
 from napinn.problem_file.entries import ProblemFile
 from napinn.problem_file.loading import bind_readings, columns_of, load_problem_file, parse_problem, problem_of
 from napinn.problem_file.sources import Source, read_problem, read_readings, sheet_of
@@ -21,8 +22,10 @@ from napinn.problem_file.sources import Source, read_problem, read_readings, she
 __all__ = [
     "ProblemFile",
     "Source",
+    "Words",
     "bind_readings",
     "columns_of",
+    "deduce",
     "load_problem_file",
     "parse_problem",
     "problem_of",
