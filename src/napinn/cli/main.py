@@ -70,6 +70,22 @@ def fit(
 
 
 @app.command()
+def check(
+    problem: Annotated[Path, typer.Argument(help="Problem file.")],
+    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    method: Annotated[str, typer.Option("--method", "-m", help="Whose time to estimate.")] = "na_pinn",
+    steps: Steps = None,
+    time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
+    json: Json = False,
+) -> None:
+    """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
+    from napinn.cli.checking import check_command
+    from napinn.cli.fitting import Choice
+
+    raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).make(), time, json))
+
+
+@app.command()
 def simulate(
     benchmark: Annotated[str, typer.Argument(help="allen_cahn, burgers or reaction_diffusion.")],
     noise: Annotated[
