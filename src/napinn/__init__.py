@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from napinn.methods import na_pinn as na_pinn
     from napinn.methods import or_pinn as or_pinn
     from napinn.methods import pinn as pinn
+    from napinn.prediction import predict as predict
     from napinn.problem import Problem as Problem
     from napinn.problem import Unknown as Unknown
     from napinn.problem_file import read_problem as read_problem
@@ -56,6 +57,7 @@ _HOMES = {
     "na_pinn": "methods",
     "or_pinn": "methods",
     "pinn": "methods",
+    "predict": "prediction",
     "read_problem": "problem_file",
     "read_readings": "problem_file",
     "read_table": "readings",

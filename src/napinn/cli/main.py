@@ -27,6 +27,28 @@ Steps = Annotated[int | None, typer.Option(help="Training steps; the default is 
 
 
 @app.command()
+def new(
+    path: Annotated[Path, typer.Argument(help="Problem file to write.")] = Path("problem.yaml"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a problem file to fill in, with every entry explained."""
+    from napinn.cli.starting import new_command
+
+    new_command(path, overwrite)
+
+
+@app.command()
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; default standard output.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """The JSON schema of problem files, by which an editor checks and completes them."""
+    from napinn.cli.starting import schema_command
+
+    schema_command(out, overwrite)
+
+
+@app.command()
 def fit(
     readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
     problem: Annotated[
@@ -83,6 +105,23 @@ def check(
     from napinn.cli.fitting import Choice
 
     raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).make(), time, json))
+
+
+@app.command()
+def predict(
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    at: Annotated[Path | None, typer.Option("--at", help="Points: a table with a column per coordinate.")] = None,
+    grid: Annotated[int | None, typer.Option("--grid", help="Nodes of a grid along every coordinate.", min=2)] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .csv, .tsv, .parquet or .nc file.")] = Path(
+        "predicted.csv"
+    ),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    json: Json = False,
+) -> None:
+    """Write the fitted field, hidden fields included, at any points or on a grid."""
+    from napinn.cli.predicting import predict_command
+
+    predict_command(run, at, grid, out, overwrite, json)
 
 
 @app.command()

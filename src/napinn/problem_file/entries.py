@@ -20,17 +20,21 @@ Range = tuple[Finite, Finite]
 
 
 class _Strict(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class CoordinateEntry(_Strict):
     """A coordinate in full: its range, its column, and for dates the unit and the origin that they are counted from."""
 
     range: Range | None = None
+    """Low and high end; empty to take it from the readings."""
     column: str | None = None
     unit: str | None = None
+    """For dates one of seconds, minutes, hours, days, weeks, years; otherwise a label."""
     origin: str | datetime.datetime | datetime.date | None = None
+    """For dates: `first reading`, or a date. Without an origin the column holds numbers."""
     format: str | None = None
+    """How dates are written, as of strptime; the default is ISO 8601."""
 
     def clock(self, name: str) -> Clock | None:
         if self.origin is None:
@@ -50,14 +54,17 @@ class UnknownEntry(_Strict):
     low: Finite | None = None
     high: Finite | None = None
     positive: bool = False
+    """The same as a low end of 0."""
 
 
 class TableEntry(_Strict):
     """A known function of some coordinates: a file with one row a grid node."""
 
     file: str
+    """In the folder of the problem file, or below it."""
     coordinates: list[str]
     value: str = "value"
+    """The column that holds the values."""
 
 
 class ArrayEntry(_Strict):
@@ -71,9 +78,12 @@ class ColumnsEntry(_Strict):
     """Which column holds what, where the file does not use napinn's own names."""
 
     value: str = "value"
+    """The values, where the table is in long form."""
     field: str = "field"
+    """Which field a value is of, in long form."""
     sensor: str = "sensor"
     sigma: str = "sigma"
+    """The known standard deviation of each reading."""
     rename: dict[str, str] = {}
     """Coordinate or field to the column that holds it."""
 
@@ -83,22 +93,31 @@ class ProblemFile(_Strict):
 
     name: str = "problem"
     coordinates: dict[str, Range | CoordinateEntry | None]
+    """Name to range, `[low, high]`; empty to take the range from the readings."""
     fields: list[str]
+    """What is measured."""
     hidden: list[str] | dict[str, Finite | None] = []
     """Fields in no column; as names, or as names with their typical size."""
     equations: list[str]
+    """What holds everywhere in the box, such as `T_t = D*T_xx`."""
     unknowns: dict[str, UnknownEntry | Finite] = {}
+    """Coefficients to find: a start, or a start with bounds."""
     constants: dict[str, Finite] = {}
     tables: dict[str, TableEntry] = {}
+    """Known functions of the coordinates."""
     conditions: list[str] = []
+    """What holds on a face of the box, such as `T = 0 at x = 1`."""
     periodic: list[str] = []
+    """Coordinates along which the fields repeat themselves."""
     units: dict[str, str] = {}
+    """For labels only."""
     columns: ColumnsEntry = ColumnsEntry()
     sensors: dict[str, dict[str, Finite]] | str = {}
     """Where there is a column per sensor: its place, or a file of places with a column `sensor`."""
     missing: list[Finite] = []
     """Values that stand for no reading, such as -999."""
     arrays: dict[str, ArrayEntry | str] = {}
+    """For MATLAB and NumPy files: coordinate or field to the array that holds it."""
     _folder: Path = pydantic.PrivateAttr(Path())
 
     def table_columns(self) -> Columns:
