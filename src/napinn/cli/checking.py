@@ -12,8 +12,8 @@ from rich.table import Table
 from napinn.checks import Finding, Weight, inspect_problem, inspect_readings, seconds_a_step
 from napinn.cli.main import EXIT_BAD_INPUT
 from napinn.problem import Problem
-from napinn.problem_file import columns_of, load_problem_file, problem_of, sheet_of
-from napinn.readings import Readings, tidy
+from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
+from napinn.readings import Readings
 from napinn.training import Method
 
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
@@ -21,12 +21,8 @@ COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 def check_command(problem: Path, readings: Path, method: Method, timed: bool, as_json: bool) -> int:
     file = load_problem_file(problem)
-    if file.is_closed:
-        problem_of(file, None, str(problem))
     sheet = sheet_of(file, readings, str(problem))
-    columns = columns_of(file, str(problem))
-    table = tidy(sheet.table, tuple(file.coordinates), tuple(file.fields), columns, str(readings))
-    bound = problem_of(file, table.points, str(problem))
+    bound, table = bind_loosely(file, sheet.table, str(readings), str(problem))
     found = [*inspect_readings(bound, table), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
     pace = seconds_a_step(bound, table, method) if timed and not blocked else None

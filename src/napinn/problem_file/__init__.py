@@ -16,19 +16,18 @@ folder.
 
 from napinn.problem_file.deduction import Words, deduce
 from napinn.problem_file.entries import ProblemFile
-from napinn.problem_file.loading import bind_readings, columns_of, load_problem_file, parse_problem, problem_of
+from napinn.problem_file.loading import bind_loosely, bind_readings, load_problem_file, parse_problem
 from napinn.problem_file.sources import Source, read_problem, read_readings, sheet_of
 
 __all__ = [
     "ProblemFile",
     "Source",
     "Words",
+    "bind_loosely",
     "bind_readings",
-    "columns_of",
     "deduce",
     "load_problem_file",
     "parse_problem",
-    "problem_of",
     "read_problem",
     "read_readings",
     "sheet_of",

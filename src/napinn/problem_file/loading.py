@@ -13,7 +13,7 @@ from napinn.errors import InputError
 from napinn.problem import Problem
 from napinn.problem_file.entries import ProblemFile
 from napinn.problem_file.sentences import first_reason, yaml_reason
-from napinn.readings import Columns, Readings, check_inside, read_table
+from napinn.readings import Columns, Readings, check_inside, check_repeats, tidy
 
 LARGEST_FILE = 1_000_000
 
@@ -53,14 +53,22 @@ def bind_readings(
     file: ProblemFile, table: pd.DataFrame, source: str, problem_source: str = "the problem"
 ) -> tuple[Problem, Readings]:
     """The problem and its readings, checked against each other."""
+    problem, readings = bind_loosely(file, table, source, problem_source)
+    check_repeats(readings)
+    check_inside(readings, problem.lows, problem.highs)
+    return problem, readings
+
+
+def bind_loosely(file: ProblemFile, table: pd.DataFrame, source: str, problem_source: str) -> tuple[Problem, Readings]:
+    """The problem and its readings; some of these may be repeated or outside the box."""
+    for entry in ("coordinates", "fields"):
+        if not getattr(file, entry):
+            raise InputError(f"{problem_source}: the problem has no {entry}; name at least one.")
     if file.is_closed:
         problem_of(file, None, problem_source)  # The file's own mistakes come before the table's.
     columns = columns_of(file, problem_source)
-    _check_named(file, problem_source)
-    readings = read_table(table, tuple(file.coordinates), tuple(file.fields), columns, source)
-    problem = problem_of(file, readings.points, problem_source)
-    check_inside(readings, problem.lows, problem.highs)
-    return problem, readings
+    readings = tidy(table, tuple(file.coordinates), tuple(file.fields), columns, source)
+    return problem_of(file, readings.points, problem_source), readings
 
 
 def problem_of(file: ProblemFile, points: np.ndarray | None, source: str) -> Problem:
@@ -76,10 +84,3 @@ def columns_of(file: ProblemFile, source: str) -> Columns:
         return file.table_columns()
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
-
-
-def _check_named(file: ProblemFile, source: str) -> None:
-    """A file whose ranges come from the readings must at least name what to look for."""
-    for entry in ("coordinates", "fields"):
-        if not getattr(file, entry):
-            raise InputError(f"{source}: the problem has no {entry}; name at least one.")
