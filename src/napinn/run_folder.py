@@ -50,8 +50,9 @@ def prepare(folder: Path, overwrite: bool) -> None:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
 
 
-def save(result: FitResult, folder: Path) -> None:
+def save(result: FitResult, folder: Path | str) -> None:
     """Everything that `load` needs, and the tables and field that people want."""
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = _leaves((result.learned, result.law))
     np.savez(folder / "model.npz", **arrays)

@@ -95,7 +95,8 @@ def _trades(matrix: np.ndarray, unknowns: tuple[str, ...], partners: list[str]) 
     """Unknowns in the null space of the matrix of changes, each with what it is traded against."""
     if not len(matrix):
         return {}
-    sizes = np.linalg.norm(matrix, axis=0)
+    # The largest entry, not the sum of squares, which would overflow where an unknown starts absurdly far out.
+    sizes = np.abs(matrix).max(axis=0)
     matrix = matrix / np.where(sizes > 0.0, sizes, 1.0)
     _, singular, directions = np.linalg.svd(matrix, full_matrices=True)
     rank = int((singular > NOTHING * max(singular[0], 1.0)).sum())
