@@ -202,3 +202,14 @@ def test_a_hidden_field_is_found_and_the_run_comes_back(tmp_path):
 def test_each_mistake_about_hidden_fields_gets_its_sentence(parts, said):
     with pytest.raises(InputError, match=said):
         Problem(BOX, ("u",), ("u_t = v_x" if "v" in parts["hidden"] else "u_t = u_x",), **parts)
+
+
+def test_the_report_shows_a_hidden_field():
+    from napinn.report.html import report_html
+
+    table = pd.DataFrame({"t": np.linspace(0, 1, 20), "u": np.linspace(0, 1, 20)})
+    problem = Problem({"t": (0.0, 1.0)}, ("u",), ("u_t = v", "v_t = 0*v"), hidden=("v",))
+    method = pinn(10, backbone=MLP(4, 1), collocation_batch=8, reading_batch=8)
+    page = report_html(fit(problem, read_table(table, ("t",), ("u",)), method))
+    assert "fitted field u" in page
+    assert "fitted field v" in page
