@@ -77,6 +77,14 @@ def test_each_mistake_in_one_line_gets_its_sentence(words, said):
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_condition_beyond_the_last_sensor_widens_the_box():
+    frame = table("x", "t", "u")
+    words = Words(("u_t = u_xx",), conditions=("u = 0 at x = 1.5", "u = 1 at t = -2, x = 0"))
+    problem, _ = bind_readings(deduce(words, frame, "r.csv"), frame, "r.csv")
+    assert problem.coordinates["x"] == (0.0, 1.5)
+    assert problem.lows[1] == -2.0
+
+
 def test_without_any_coordinate_the_columns_are_listed():
     with pytest.raises(InputError, match=r"no coordinate of r\.csv is in the equation"):
         deduce(Words(("u = 2*v",)), table("u", "v"), "r.csv")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from napinn.result import FitStatus as FitStatus
     from napinn.run_folder import load as load
     from napinn.run_folder import save as save
+    from napinn.tables import Table as Table
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _HOMES = {
     "InputError": "errors",
     "Problem": "problem",
     "Readings": "readings",
+    "Table": "tables",
     "Unknown": "problem",
     "as_printed": "methods",
     "b_pinn": "methods",

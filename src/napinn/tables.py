@@ -22,6 +22,8 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Table:
+    """A known function on a regular grid, for `Problem(tables={"q": Table(("t",), (times,), values)})`."""
+
     coordinates: tuple[str, ...]
     axes: tuple[np.ndarray, ...]
     """Ascending nodes of each coordinate."""

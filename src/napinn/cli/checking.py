@@ -16,6 +16,7 @@ from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
 from napinn.readings import Readings
 from napinn.training import Method
 
+MOST_LISTED = 12
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 
@@ -71,6 +72,7 @@ def describe(
         "sensors": {
             "count": len(names),
             "fewest": {"sensor": str(names[counts.argmin()]), "readings": int(counts.min())},
+            "readings": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "most": {"sensor": str(names[counts.argmax()]), "readings": int(counts.max())},
         },
         "findings": [{"weight": finding.weight.value, "text": finding.text} for finding in found],
@@ -103,7 +105,9 @@ def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
     _show_fields(problem, told, console)
     sensors = told["sensors"]
     few, many = sensors["fewest"], sensors["most"]
-    text = f"{sensors['count']} sensor(s), of {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
+    text = f"{sensors['count']} sensors, with {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
+    if sensors["count"] <= MOST_LISTED:
+        text = "readings by sensor: " + ", ".join(f"{name} {count}" for name, count in sensors["readings"].items())
     console.print(escape(text), highlight=False, soft_wrap=True)
     for finding in told["findings"]:
         weight = Weight(finding["weight"])
@@ -122,7 +126,7 @@ def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
 def _show_coordinates(told: dict[str, Any], console: Console) -> None:
     rows = Table("coordinate", "range", "read from … to", "different", "unit", box=None, pad_edge=False)
     for name, entry in told["coordinates"].items():
-        since = f" since {entry['origin']}" if entry["origin"] else ""
+        since = f" since {entry['origin'][:16].replace('T', ' ')}" if entry["origin"] else ""
         unit = f"{entry['unit'] or ''}{since}"
         rows.add_row(name, _span(entry["range"]), _span(entry["read"]), str(entry["different"]), escape(unit))
     console.print(rows)

@@ -1,6 +1,6 @@
 """Equations: text or function to residual, and the set of derivatives it needs. Nothing in a text is ever run."""
 
-from napinn.equations.condition import Condition, bind_condition
+from napinn.equations.condition import Condition, bind_condition, named_places
 from napinn.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
 from napinn.equations.parse import RESERVED, Names, parse_expression
 from napinn.equations.printing import show, symbol
@@ -22,6 +22,7 @@ __all__ = [
     "bind",
     "bind_condition",
     "evaluate",
+    "named_places",
     "parse_expression",
     "share_seconds",
     "show",

@@ -6,6 +6,7 @@
 
 They are never needed; one that is known helps where readings are few."""
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping
@@ -56,6 +57,17 @@ def bind_condition(text: str, names: Names, box: Mapping[str, tuple[float, float
                 f"condition '{text[:80]}': {name} = {at[name]:g} is outside the range of '{name}', {low:g} to {high:g}."
             )
     return Condition(bind(what, names), at)
+
+
+def named_places(text: str) -> dict[str, float]:
+    """The coordinates that a condition's text fixes at a plain number, whatever else is right or wrong with it."""
+    _, *places = _AT.split(text)
+    found = {}
+    for piece in places[0].split(",") if places else ():
+        name, _, value = (part.strip() for part in piece.partition("="))
+        with contextlib.suppress(ValueError):
+            found[name] = float(value)
+    return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
 def _number(text: str, names: Names, whole: str) -> float:

@@ -82,7 +82,9 @@ def _npy_shape(archive: zipfile.ZipFile, name: str, path: Path) -> tuple[int, ..
 
 
 def _hdf5_contents(file: h5py.File) -> _Contents:
-    datasets: dict[str, Any] = {name: item for name, item in file.items() if isinstance(item, h5py.Dataset)}
+    # A soft or external link could lead to any other file.
+    own = [str(name) for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
+    datasets: dict[str, Any] = {name: file[name] for name in own if isinstance(file[name], h5py.Dataset)}
     # MATLAB counts axes the other way round.
     return _Contents(
         {name: item.shape[::-1] for name, item in datasets.items() if item.dtype.kind in "fiub"},

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 import pydantic
 
+from napinn.equations import named_places
 from napinn.errors import InputError
 from napinn.io import ArrayName, read_file
 from napinn.problem import Problem, Unknown
@@ -158,7 +159,10 @@ class ProblemFile(_Strict):
             if span is None:
                 if points is None:
                     raise InputError(f"coordinate '{name}' has no range; write it as '{name}: [low, high]'.")
-                span = float(points[:, axis].min()), float(points[:, axis].max())
+                told = [place[name] for text in self.conditions if name in (place := named_places(text))]
+                # What is known beyond the last sensor belongs to the box as well.
+                reached = [float(points[:, axis].min()), float(points[:, axis].max()), *told]
+                span = min(reached), max(reached)
             ranges[name] = span
         sizes = self.hidden if isinstance(self.hidden, dict) else {}
         return Problem(
