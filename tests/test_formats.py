@@ -136,6 +136,13 @@ def test_known_deviations_weigh_the_misfits():
     np.testing.assert_allclose(weighed.predicted, weighed.field.at(t=times)["u"], rtol=1e-5)
 
 
+def test_a_field_called_sigma_is_no_deviation():
+    table = pd.DataFrame({"t": [0.0, 1.0], "sigma": [1.0, -2.0]})
+    assert read_table(table, ("t",), ("sigma",)).sigma is None
+    with pytest.raises(InputError, match="row 3, column 'sigma': a standard deviation must be above 0, found -2"):
+        read_table(table.assign(u=1.0), ("t",), ("u",))
+
+
 def test_a_run_with_gaps_dates_and_sensor_columns_comes_back_whole(tmp_path):
     when = pd.date_range("2024-03-01", periods=12, freq="6h").strftime("%Y-%m-%d %H:%M")
     table = pd.DataFrame({"when": when, "a": np.arange(12.0), "b": np.arange(12.0) + 1})

@@ -26,6 +26,7 @@ def table(*columns, rows=6):
         (["S_t = -b*S*I", "I_t = b*S*I - g*I"], ["b", "g"], "t I", ["t"], ["I"], ["S"]),
         (["wind_x_t = wind_x"], [], "t wind_x", ["t"], ["wind_x"], []),
         (["u_t = -k*u"], ["k"], "x t u", ["x", "t"], ["u"], []),
+        (["sigma_t = -k*sigma"], ["k"], "t sigma", ["t"], ["sigma"], []),
         (["u_xx = f"], [], "x u f", ["x"], ["f", "u"], []),
     ],
 )

@@ -45,7 +45,6 @@ def describe(
 ) -> dict[str, Any]:
     """Everything that the page says, as one JSON object."""
     names, counts = np.unique(readings.sensors.astype(str), return_counts=True)
-    clocks = readings.columns.clocks
     return {
         "equations": problem.show().splitlines(),
         "table": {
@@ -56,16 +55,7 @@ def describe(
             "sigma": readings.sigma is not None,
             "notes": list(notes),
         },
-        "coordinates": {
-            name: {
-                "range": [low, high],
-                "read": [float(readings.points[:, axis].min()), float(readings.points[:, axis].max())],
-                "different": len(np.unique(readings.points[:, axis])),
-                "unit": problem.units.get(name),
-                "origin": clocks[name].origin if name in clocks else None,
-            }
-            for axis, (name, (low, high)) in enumerate(problem.coordinates.items())
-        },
+        "coordinates": {name: _coordinate(problem, readings, axis) for axis, name in enumerate(problem.coordinates)},
         "fields": {name: _field(problem, readings, index) for index, name in enumerate(readings.fields)},
         "hidden": list(problem.hidden),
         "unknowns": {name: vars(unknown) for name, unknown in problem.unknowns.items()},
@@ -79,6 +69,18 @@ def describe(
         "method": method.name,
         "steps": method.steps,
         "seconds": None if pace is None else round(pace * method.steps, 1),
+    }
+
+
+def _coordinate(problem: Problem, readings: Readings, axis: int) -> dict[str, Any]:
+    name, along = readings.coordinates[axis], readings.points[:, axis]
+    clock = readings.columns.clocks.get(name)
+    return {
+        "range": list(problem.coordinates[name]),
+        "read": [float(along.min()), float(along.max())],
+        "different": len(np.unique(along)),
+        "unit": problem.units.get(name),
+        "origin": None if clock is None else clock.origin,
     }
 
 

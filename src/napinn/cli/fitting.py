@@ -15,7 +15,7 @@ from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fitting import fit
-from napinn.io import read_file
+from napinn.io import PLAIN, read_file
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
@@ -82,16 +82,20 @@ def fit_command(
 
 
 def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:
-    """From a problem file, or from the words of one line; what was deduced from those is said."""
+    """From a problem file, or from the words of one line; what was guessed or deduced is said."""
     if isinstance(problem, Words):
         sheet = read_file(readings)
-        bound, table = bind_readings(
-            deduce(problem, sheet.table, readings.name), sheet.table, str(readings), "the command line"
-        )
-        console.print(escape(f"understood: {deduced(bound)}"), soft_wrap=True, highlight=False)
-        return bound, table
-    file = load_problem_file(problem)
-    return bind_readings(file, sheet_of(file, readings, str(problem)).table, str(readings), str(problem))
+        file, source = deduce(problem, sheet.table, readings.name), "the command line"
+    else:
+        file, source = load_problem_file(problem), str(problem)
+        sheet = sheet_of(file, readings, source)
+    bound, table = bind_readings(file, sheet.table, str(readings), source)
+    told = [f"{readings}: {note}" for note in sheet.notes if note != PLAIN]
+    if isinstance(problem, Words):
+        told.append(f"understood: {deduced(bound)}")
+    for line in told:
+        console.print(escape(line), soft_wrap=True, highlight=False)
+    return bound, table
 
 
 def deduced(problem: Problem) -> str:

@@ -2,12 +2,13 @@
 memory."""
 
 from napinn.io.arrays import ArrayName, read_mat, read_npz
-from napinn.io.csv import read_csv, read_text
+from napinn.io.csv import PLAIN, read_csv, read_text
 from napinn.io.files import Sheet, read_file, write_table
 from napinn.io.netcdf import read_netcdf, rows_of_dataset
 from napinn.io.parquet import read_parquet
 
 __all__ = [
+    "PLAIN",
     "ArrayName",
     "Sheet",
     "read_csv",

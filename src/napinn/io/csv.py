@@ -49,7 +49,11 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     decimal = "point"
     if separator != "," and _has_decimal_commas(table):
         table, decimal = _with_points(table), "comma"
-    return table, (f"separator: {SEPARATORS[separator]}; decimal mark: {decimal}",)
+    return table, (_note(separator, decimal),)
+
+
+def _note(separator: str, decimal: str) -> str:
+    return f"separator: {SEPARATORS[separator]}; decimal mark: {decimal}"
 
 
 def _with_header(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
@@ -94,3 +98,7 @@ def _with_points(table: pd.DataFrame) -> pd.DataFrame:
             ~column.str.strip().str.fullmatch(_WITH_COMMA).fillna(False).astype(bool), column.str.replace(",", ".")
         )
     )
+
+
+PLAIN = _note(",", "point")
+"""What is said of a file that is written as everyone expects."""

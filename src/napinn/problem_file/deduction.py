@@ -39,7 +39,8 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
     unknowns = dict(unknown_entry(text) for text in words.unknowns)
     constants = dict(_constant(text) for text in words.constants)
     names = Columns()
-    special = {names.value, names.field, names.sensor, names.sigma, *ADDED_COLUMNS}
+    used = {name for text in words.equations for name in _NAME.findall(text)}
+    special = {names.value, names.field, names.sensor, names.sigma, *ADDED_COLUMNS} - used
     columns = [str(column) for column in table.columns if column not in special]
     fields, coordinates = _roles(words.equations, {*unknowns, *constants}, columns, source)
     coordinates |= {name for name in columns if name in USUAL - fields and table[name].nunique() > 1}

@@ -65,7 +65,7 @@ def tidy(
         source=source,
         labels=labels,
         label_index=label_index,
-        sigma=_sigma(table, columns, labels if wide else (), rows, label_index, source),
+        sigma=_sigma(table, columns, (*coordinates, *fields), labels if wide else (), rows, label_index, source),
     )
 
 
@@ -179,25 +179,29 @@ def _sensors(
 def _sigma(
     table: pd.DataFrame,
     columns: Columns,
+    names: Sequence[str],
     fields: Sequence[str],
     rows: np.ndarray,
     label_index: np.ndarray,
     source: str,
 ) -> np.ndarray | None:
-    """The known deviation of every reading, from a column for all fields or one for each; None where there is none."""
+    """The known deviation of every reading, from a column for all fields or one for each; None where there is none.
+
+    A stress may be called sigma too: a column that is a field or a coordinate is no deviation."""
+    taken = {columns.of(name) for name in names}
     own = [f"{name}_{columns.sigma}" for name in fields]
-    names = own if own and all(name in table.columns for name in own) else [columns.sigma]
-    if names[0] not in table.columns:
+    found = own if own and all(name in table.columns for name in own) else [columns.sigma]
+    if found[0] not in table.columns or taken & set(found):
         return None
-    needed = np.zeros((len(table), len(names)), bool)
-    place = label_index if len(names) > 1 else np.zeros_like(label_index)
+    needed = np.zeros((len(table), len(found)), bool)
+    place = label_index if len(found) > 1 else np.zeros_like(label_index)
     needed[rows, place] = True
-    found = [numbers_in(table[name], source, needed[:, index]) for index, name in enumerate(names)]
-    sigma = np.stack(found, axis=1)[rows, place]
+    numbers = [numbers_in(table[name], source, needed[:, index]) for index, name in enumerate(found)]
+    sigma = np.stack(numbers, axis=1)[rows, place]
     if (sigma <= 0.0).any():
         reading = int(np.argmax(sigma <= 0.0))
         raise InputError(
-            f"{source}, row {spoken(rows[reading])}, column '{names[place[reading]]}': a standard deviation must be "
+            f"{source}, row {spoken(rows[reading])}, column '{found[place[reading]]}': a standard deviation must be "
             f"above 0, found {sigma[reading]:g}; correct the cell or rename the column."
         )
     return sigma
