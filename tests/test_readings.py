@@ -72,7 +72,8 @@ def test_without_a_sensor_column_a_place_is_a_sensor(tmp_path):
         ("x,T,u\n0,1,2\n", "did you mean 'T'?"),
         ("x,t,w\n0,1,2\n", "neither a column 'u' (wide form) nor a column 'value' (long form)"),
         ("x,t,u\n0,0,1\n0,1,abc\n", "row 3, column 'u': expected a finite number, found 'abc'"),
-        ("x,t,u\n0,0,1\n0,1,\n", "row 3, column 'u': expected a finite number, found nothing"),
+        ("x,t,u\n0,0,1\n0,,2\n", "row 3, column 't': expected a finite number, found nothing"),
+        ("x,t,u\n0,0,\n0,1,\n", "holds no reading"),
         ("x,t,u\n0,0,1\n0,nan,2\n", "row 3, column 't'"),
         ("x,t,u\n0,0,inf\n0,1,2\n", "row 2, column 'u'"),
         ("x,t,u\n0,0,-1e999\n0,1,2\n", "row 2, column 'u'"),
@@ -115,8 +116,8 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
 
 
 def test_a_table_may_come_from_pandas():
-    frame = pd.DataFrame({"t": [0.0, 1.0], "u": [1.0, np.nan]})
-    with pytest.raises(InputError, match=r"row 3, column 'u'.*found nothing"):
+    frame = pd.DataFrame({"t": [0.0, np.nan], "u": [1.0, 2.0]})
+    with pytest.raises(InputError, match=r"row 3, column 't'.*found nothing"):
         read_table(frame, ("t",), ("u",))
 
 

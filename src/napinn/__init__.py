@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from napinn.methods import na_pinn as na_pinn
     from napinn.methods import or_pinn as or_pinn
     from napinn.methods import pinn as pinn
+    from napinn.prediction import predict as predict
     from napinn.problem import Problem as Problem
     from napinn.problem import Unknown as Unknown
+    from napinn.problem_file import read_problem as read_problem
+    from napinn.problem_file import read_readings as read_readings
+    from napinn.readings import Clock as Clock
     from napinn.readings import Columns as Columns
     from napinn.readings import Readings as Readings
     from napinn.readings import read_table as read_table
@@ -33,16 +37,19 @@ if TYPE_CHECKING:
     from napinn.result import FitStatus as FitStatus
     from napinn.run_folder import load as load
     from napinn.run_folder import save as save
+    from napinn.tables import Table as Table
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Clock": "readings",
     "Columns": "readings",
     "FitResult": "result",
     "FitStatus": "result",
     "InputError": "errors",
     "Problem": "problem",
     "Readings": "readings",
+    "Table": "tables",
     "Unknown": "problem",
     "as_printed": "methods",
     "b_pinn": "methods",
@@ -54,6 +61,9 @@ _HOMES = {
     "na_pinn": "methods",
     "or_pinn": "methods",
     "pinn": "methods",
+    "predict": "prediction",
+    "read_problem": "problem_file",
+    "read_readings": "problem_file",
     "read_table": "readings",
     "save": "run_folder",
 }

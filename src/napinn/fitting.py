@@ -99,7 +99,7 @@ def _allotted(method: Method, phase: Phase, spent: float, steps_left: int) -> fl
 
 def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -> Learned:
     """Network, unknowns and gate before the first step."""
-    inputs, outputs = len(problem.coordinates), len(problem.fields)
+    inputs, outputs = len(problem.coordinates), len(problem.outputs)
     dtype = frame.gain.dtype
     low, high = ((jnp.asarray(side, dtype) + frame.shift) * frame.factor for side in (problem.lows, problem.highs))
     network = method.backbone.init(key, inputs, outputs, low, high)
@@ -114,11 +114,15 @@ def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -
 
 def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
     if not method.scaled:
-        return identity_frame(
-            len(problem.coordinates), len(problem.fields), dtype, len(problem.equations), len(problem.unknowns)
-        )
+        return blank_frame(problem, dtype)
     values = [readings.of_field(index) for index in range(len(problem.fields))]
     return fitted_frame(problem, values, dtype, method.equation_weight)
+
+
+def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:
+    """The identity frame, of a problem's sizes."""
+    residuals = len(problem.equations) + len(problem.conditions)
+    return identity_frame(len(problem.coordinates), len(problem.outputs), dtype, residuals, len(problem.unknowns))
 
 
 def _finish(
@@ -143,7 +147,8 @@ def _finish(
     elif state.kept is not None:
         reliability = np.asarray(state.kept, float).reshape(-1)[place]
     gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
-    predicted = readings.values - np.asarray(misfit, float)[place] * gains
+    unit = gains if readings.spread is None else gains * readings.spread
+    predicted = readings.values - np.asarray(misfit, float)[place] * unit
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
     if status is FitStatus.FINISHED:
         status = _judge(problem, unknowns, reliability)

@@ -1,6 +1,7 @@
 """The one place where the terms meet.
 
     total = mean over points of Σ_equations residual²          (physics)
+          + mean over faces of Σ_conditions residual²          (conditions, where there are any)
           + mean over readings of [weight ·] loss(misfit)      (data)
           + λ_rej · mean over readings of (1 - weight)         (rejection cost, when gated)
 
@@ -22,12 +23,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from napinn.density import Density, RunningStd, Scale, Standard
+from napinn.equations import Terms, wanted
 from napinn.gate import FLAG_BELOW, Gate, GateState
 from napinn.likelihood import Likelihood, learn_and_score
 from napinn.losses import Loss
 from napinn.networks import divergence, sampled
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
+
+FACE_POINTS = 256
+"""How many points of a batch stand on the face of each condition."""
+VALUE: Terms = ((),)
 
 
 class Batch(eqx.Module):
@@ -40,6 +46,8 @@ class Batch(eqx.Module):
     """Which field each row of one-column `values` is a reading of; None when `values` holds every field."""
     kept: Float[Array, "n f"] | None = None
     """1 for readings that count and 0 for those screened out; None when all count."""
+    spread: Float[Array, "n f"] | None = None
+    """Known deviation of each reading over the median one; None when none are known."""
 
 
 class Learned(eqx.Module):
@@ -89,13 +97,16 @@ def unknown_values(problem: Problem, learned: Learned) -> dict[str, Array]:
 
 
 def misfits(field: FieldNetwork, batch: Batch) -> Float[Array, " m"]:
-    """Reading minus field in units of the frame's gain, one number per reading."""
+    """Reading minus field in units of the frame's gain and of what is known of its spread, one number per reading."""
     predicted = field(batch.points)
     unit = jax.lax.stop_gradient(field.frame.gain)
     if batch.field is None:
-        return ((batch.values - predicted) / unit[None]).reshape(-1)
-    predicted = jnp.take_along_axis(predicted, batch.field[:, None], axis=1)
-    return (batch.values - predicted).reshape(-1) / unit[batch.field]
+        # Hidden fields come after the measured ones and have no readings.
+        measured = batch.values.shape[1]
+        misfit = (batch.values - predicted[:, :measured]) / unit[None, :measured]
+    else:
+        misfit = (batch.values - jnp.take_along_axis(predicted, batch.field[:, None], axis=1)) / unit[batch.field, None]
+    return (misfit if batch.spread is None else misfit / batch.spread).reshape(-1)
 
 
 def owners(batch: Batch) -> Int[Array, " m"]:
@@ -107,8 +118,36 @@ def owners(batch: Batch) -> Int[Array, " m"]:
 def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
     values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
     residuals = problem.residuals(points, values, unknown_values(problem, learned))
-    standard = residuals / jax.lax.stop_gradient(learned.field.frame.residual)[None]
-    return jnp.mean(jnp.sum(standard * standard, axis=1))
+    units = learned.field.frame.residual[: len(problem.equations)]
+    standard = residuals / jax.lax.stop_gradient(units)[None]
+    inside = jnp.mean(jnp.sum(standard * standard, axis=1))
+    return inside + condition_loss(problem, learned, points[:FACE_POINTS])
+
+
+def condition_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
+    """Mean squares of what is left of each condition, and of the jump of the field and of its slope across each
+    period.
+
+    The points are anywhere in the box: moved onto the face of a condition they are spread over it as they were."""
+    frame = jax.lax.stop_gradient(learned.field.frame)
+    names = tuple(problem.coordinates)
+    unknowns = unknown_values(problem, learned)
+    total = jnp.zeros((), points.dtype)
+    for condition, unit in zip(problem.placed, frame.residual[len(problem.equations) :], strict=True):
+        face = points
+        for name, value in condition.at.items():
+            face = face.at[:, names.index(name)].set(value)
+        values = learned.field.derivatives(face, wanted((condition.equation,)), names)
+        left = problem.left_over((condition.equation,), face, values, unknowns) / unit
+        total = total + jnp.mean(left * left)
+    for name in problem.periodic:
+        axis, half = names.index(name), 0.5 * (problem.coordinates[name][1] - problem.coordinates[name][0])
+        faces = [points.at[:, axis].set(end) for end in problem.coordinates[name]]
+        slope: Terms = ((name,),)
+        low, high = (learned.field.derivatives(face, [VALUE, slope], names) for face in faces)
+        for jump in (high[VALUE] - low[VALUE], half * (high[slope] - low[slope])):
+            total = total + jnp.mean(jnp.sum((jump / frame.gain[None]) ** 2, axis=1))
+    return total
 
 
 def plain_loss(problem: Problem, loss: Loss, learned: Learned, batch: Batch) -> tuple[Array, Losses]:

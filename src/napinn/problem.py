@@ -1,12 +1,12 @@
 """Problem: what the physics says, apart from any reading.
 
-Coordinates with their box, the fields, the unknown coefficients, and the equations that hold inside the box. No
-boundary or initial condition is needed.
+Coordinates with their box, the fields (measured and hidden), the unknown coefficients, and the equations that hold
+inside the box. Boundary and initial conditions may be given and are never needed.
 """
 
 import keyword
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,20 +16,25 @@ from jaxtyping import Array, Float
 
 from napinn.equations import (
     RESERVED,
+    Condition,
     Constant,
     Coordinate,
     Derivative,
     Equation,
+    Given,
     Leaf,
     Names,
     PointFunction,
     Terms,
     bind,
+    bind_condition,
     share_seconds,
+    symbol,
     wanted,
 )
 from napinn.equations import Unknown as UnknownLeaf
-from napinn.errors import InputError
+from napinn.errors import InputError, nearest
+from napinn.tables import Table
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,10 @@ def _softplus_inverse(value: float) -> float:
 class Problem:
     """Coordinates (name → (low, high)), fields, unknowns, known constants and equations.
 
-    Equations are text or Python functions of one point; see `napinn.equations`.
+    `fields` are measured; `hidden` ones are in the equations but in no reading, and `scales` may give their typical
+    size. `tables` are known functions of the coordinates. `conditions` are texts such as `u = 0 at x = 1`, and the
+    field repeats itself along `periodic` coordinates. Equations are text or Python functions of one point; see
+    `napinn.equations`.
     """
 
     coordinates: Mapping[str, tuple[float, float]]
@@ -95,21 +103,35 @@ class Problem:
     constants: Mapping[str, float] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     name: str = "problem"
+    hidden: tuple[str, ...] = ()
+    scales: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    periodic: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", tuple(self.fields))
-        object.__setattr__(self, "equations", tuple(self.equations))
+        for given in ("fields", "equations", "hidden", "conditions", "periodic"):
+            object.__setattr__(self, given, tuple(getattr(self, given)))
         _check_names(self)
         for name, (low, high) in self.coordinates.items():
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
                 raise InputError(
                     f"coordinate '{name}' runs from {low} to {high}; it needs finite numbers, low before high."
                 )
+        for name, table in self.tables.items():
+            table.check_covers(name, self.coordinates)
         _check_used(self)
+        _check_extras(self)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Every field, the measured ones first: the columns of what a network gives."""
+        return self.fields + self.hidden
 
     @cached_property
     def names(self) -> Names:
-        return Names(tuple(self.coordinates), self.fields, tuple(self.unknowns), dict(self.constants))
+        tables = {name: table.coordinates for name, table in self.tables.items()}
+        return Names(tuple(self.coordinates), self.outputs, tuple(self.unknowns), dict(self.constants), tables)
 
     @cached_property
     def system(self) -> tuple[Equation, ...]:
@@ -119,6 +141,11 @@ class Problem:
     @cached_property
     def written(self) -> tuple[Equation, ...]:
         return tuple(bind(source, self.names) for source in self.equations)
+
+    @cached_property
+    def placed(self) -> tuple[Condition, ...]:
+        """The conditions bound to the names, each with its place."""
+        return tuple(bind_condition(text, self.names, self.coordinates) for text in self.conditions)
 
     @property
     def wanted(self) -> frozenset[Terms]:
@@ -140,8 +167,18 @@ class Problem:
         unknowns: Mapping[str, Float[Array, ""]],
     ) -> Float[Array, "n e"]:
         """What is left of each equation at each point, given the field's derivatives there."""
+        return self.left_over(self.system, points, values, unknowns)
+
+    def left_over(
+        self,
+        equations: Sequence[Equation],
+        points: Float[Array, "n d"],
+        values: Mapping[Terms, Float[Array, "n f"]],
+        unknowns: Mapping[str, Float[Array, ""]],
+    ) -> Float[Array, "n e"]:
+        """The residuals of any equations in the problem's names."""
         columns = {name: index for index, name in enumerate(self.coordinates)}
-        outputs = {name: index for index, name in enumerate(self.fields)}
+        outputs = {name: index for index, name in enumerate(self.outputs)}
 
         def look_up(leaf: Leaf) -> Array:
             match leaf:
@@ -153,13 +190,16 @@ class Problem:
                     return unknowns[name]
                 case Constant(_, value):
                     return jnp.asarray(value, points.dtype)
+                case Given(name, axes):
+                    return self.tables[name].at([points[:, columns[axis]] for axis in axes])
 
-        rows = [jnp.broadcast_to(equation.residual(look_up), points.shape[:1]) for equation in self.system]
+        rows = [jnp.broadcast_to(equation.residual(look_up), points.shape[:1]) for equation in equations]
         return jnp.stack(rows, axis=1)
 
     def show(self) -> str:
-        """The equations as mathematics, one a line."""
-        return "\n".join(equation.shown for equation in self.written)
+        """The equations, and the conditions if there are any, as mathematics, one a line."""
+        repeats = [f"periodic in {symbol(name)}" for name in self.periodic]
+        return "\n".join([*(part.shown for part in (*self.written, *self.placed)), *repeats])
 
 
 def _check_names(problem: Problem) -> None:
@@ -173,8 +213,10 @@ def _check_names(problem: Problem) -> None:
     groups = {
         "coordinate": problem.coordinates,
         "field": problem.fields,
+        "hidden field": problem.hidden,
         "unknown": problem.unknowns,
         "constant": problem.constants,
+        "table": problem.tables,
     }
     for kind, names in groups.items():
         for name in names:
@@ -197,12 +239,26 @@ def _check_names(problem: Problem) -> None:
 
 def _check_used(problem: Problem) -> None:
     used_fields = {derivative.field for equation in problem.written for derivative in equation.needs}
-    for name in problem.fields:
+    for name in problem.outputs:
         if name not in used_fields:
             raise InputError(f"field '{name}' is in no equation; remove it or add the equation that it obeys.")
-    used_unknowns = {name for equation in problem.written for name in equation.unknowns}
+    bound = (*problem.written, *(condition.equation for condition in problem.placed))
+    used_unknowns = {name for equation in bound for name in equation.unknowns}
     for name in problem.unknowns:
         if name not in used_unknowns:
             raise InputError(
                 f"unknown '{name}' is in no equation, so no reading can determine it; remove it or use it."
             )
+
+
+def _check_extras(problem: Problem) -> None:
+    for name, scale in problem.scales.items():
+        if name not in problem.hidden:
+            raise InputError(
+                f"a scale is given for '{name}', which is not a hidden field; its readings give its scale."
+            )
+        if not (math.isfinite(scale) and scale > 0.0):
+            raise InputError(f"the scale of hidden field '{name}' is {scale}; it must be a finite number above 0.")
+    for name in problem.periodic:
+        if name not in problem.coordinates:
+            raise InputError(f"periodic '{name}' is not a coordinate; {nearest(name, problem.coordinates)}")

@@ -5,7 +5,7 @@ density, by name), `readings.csv` (every input row with its verdict), `history.c
 pickled."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,7 @@ class FittedField:
             ]
         return np.concatenate(pieces) if pieces else np.zeros((0, len(self.fields)))
 
-    def at(self, **coordinates: np.ndarray | float) -> dict[str, np.ndarray]:
+    def at(self, **coordinates: np.ndarray | pd.Series | Sequence[float] | float) -> dict[str, np.ndarray]:
         """Values by field name at coordinates by name; the coordinates broadcast against each other."""
         for name in coordinates:
             if name not in self.coordinates:
@@ -165,7 +165,7 @@ class FitResult:
 
     @property
     def field(self) -> FittedField:
-        return FittedField(self.learned.field, tuple(self.problem.coordinates), self.problem.fields)
+        return FittedField(self.learned.field, tuple(self.problem.coordinates), self.problem.outputs)
 
     @property
     def misfits(self) -> np.ndarray:

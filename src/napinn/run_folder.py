@@ -6,6 +6,7 @@ it cannot choose a class, a shape or a path."""
 import json
 import platform
 import shutil
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,18 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError
-from napinn.fitting import initial
+from napinn.fitting import blank_frame, initial
 from napinn.io import read_csv
 from napinn.methods import SETTINGS
 from napinn.objective import Law, Learned
 from napinn.problem import Problem, Unknown
-from napinn.readings import Columns, Readings, read_table
+from napinn.readings import Clock, Columns, Readings, read_table
 from napinn.result import FitResult, FitStatus
-from napinn.scaling import identity_frame
 from napinn.settings import decode, encode
+from napinn.tables import Table
 from napinn.training import Method
 
-FORMAT = 1
+FORMAT = 2
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
@@ -49,11 +50,14 @@ def prepare(folder: Path, overwrite: bool) -> None:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
 
 
-def save(result: FitResult, folder: Path) -> None:
+def save(result: FitResult, folder: Path | str) -> None:
     """Everything that `load` needs, and the tables and field that people want."""
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = _leaves((result.learned, result.law))
     np.savez(folder / "model.npz", **arrays)
+    if result.problem.tables:
+        np.savez(folder / "tables.npz", **_table_arrays(result.problem.tables))
     table = result.readings_table()
     table.to_csv(folder / "readings.csv", index=False)
     result.history.to_csv(folder / "history.csv", index=False)
@@ -96,7 +100,6 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
 
 def describe(result: FitResult) -> dict[str, Any]:
     """The run as one JSON object: what was asked, what came out, and on what it ran."""
-    columns = result.readings.columns
     return {
         "format": FORMAT,
         "status": result.status.name,
@@ -108,12 +111,8 @@ def describe(result: FitResult) -> dict[str, Any]:
             "flagged": int(result.flagged.sum()),
             "sensors": len(set(result.readings.sensors)),
             "wide": result.readings.wide,
-            "columns": {
-                "value": columns.value,
-                "field": columns.field,
-                "sensor": columns.sensor,
-                "rename": dict(columns.renamed or {}),
-            },
+            "missing_rows": result.readings.missing_rows,
+            "columns": encode(result.readings.columns),
         },
         "noise": {name: {"centre": noise.centre, "scale": noise.scale} for name, noise in result.noise.items()},
         "seed": result.seed,
@@ -137,13 +136,18 @@ def _problem_settings(problem: Problem) -> dict[str, Any]:
         "coordinates": {name: list(span) for name, span in problem.coordinates.items()},
         "fields": list(problem.fields),
         "equations": [source if isinstance(source, str) else None for source in problem.equations],
-        "shown": [equation.shown for equation in problem.written],
+        "shown": problem.show().splitlines(),
         "unknowns": {
             name: {"start": unknown.start, "low": unknown.low, "high": unknown.high}
             for name, unknown in problem.unknowns.items()
         },
         "constants": dict(problem.constants),
         "units": dict(problem.units),
+        "hidden": list(problem.hidden),
+        "scales": dict(problem.scales),
+        "tables": {name: list(table.coordinates) for name, table in problem.tables.items()},
+        "conditions": list(problem.conditions),
+        "periodic": list(problem.periodic),
     }
 
 
@@ -160,31 +164,49 @@ def _problem(settings: dict[str, Any], folder: Path) -> Problem:
         constants=settings["constants"],
         units=settings["units"],
         name=settings["name"],
+        hidden=tuple(settings["hidden"]),
+        scales=settings["scales"],
+        tables=_tables(settings["tables"], folder / "tables.npz"),
+        conditions=tuple(settings["conditions"]),
+        periodic=tuple(settings["periodic"]),
     )
 
 
+def _table_arrays(tables: Mapping[str, Table]) -> dict[str, Any]:
+    arrays = {f"{name}.values": table.values for name, table in tables.items()}
+    axes = {f"{name}.axis{i}": axis for name, table in tables.items() for i, axis in enumerate(table.axes)}
+    return arrays | axes
+
+
+def _tables(entries: Mapping[str, list[str]], path: Path) -> dict[str, Table]:
+    if not entries:
+        return {}
+    with np.load(path, allow_pickle=False) as archive:
+        return {
+            name: Table(
+                tuple(names), tuple(archive[f"{name}.axis{i}"] for i in range(len(names))), archive[f"{name}.values"]
+            )
+            for name, names in entries.items()
+        }
+
+
 def _readings(settings: dict[str, Any], problem: Problem, table: pd.DataFrame) -> Readings:
-    entry = settings["columns"]
-    columns = Columns(entry["value"], entry["field"], entry["sensor"], entry["rename"])
+    columns: Columns = decode(settings["columns"], {"Columns": Columns, "Clock": Clock})
     return read_table(table, tuple(problem.coordinates), problem.fields, columns, settings["source"])
 
 
 def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarray]:
-    several = readings.wide and len(readings.fields) > 1
     found = {}
     for name in ("predicted", "reliability"):
-        columns = [f"{field}_{name}" for field in readings.fields] if several else [name]
-        numbers = table[columns].to_numpy(dtype=float)
-        found[name] = numbers[readings.rows, readings.field_index if several else 0]
+        columns = table[readings.added_columns(name)].apply(pd.to_numeric, errors="coerce")
+        found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]
     return found
 
 
 def _restore(path: Path, problem: Problem, method: Method, has_law: bool) -> tuple[Learned, Law | None]:
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     key = jax.random.key(0)
-    frame = identity_frame(
-        len(problem.coordinates), len(problem.fields), dtype, len(problem.equations), len(problem.unknowns)
-    )
+    frame = blank_frame(problem, dtype)
 
     def blank() -> tuple[Learned, Law | None]:
         law = None

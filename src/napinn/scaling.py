@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from napinn.equations import wanted
 from napinn.problem import Problem
 
 MAD_TO_STD = 1.4826
@@ -22,7 +23,8 @@ DRAWS = 256
 class Frame(eqx.Module):
     """Network coordinate = (coordinate + shift) * factor; field = (network output + offset) * gain.
 
-    Losses are taken of misfits in units of `gain` and of residuals in units of `residual`.
+    Losses are taken of misfits in units of `gain` and of residuals in units of `residual`, which holds one unit an
+    equation and then one a condition.
     """
 
     shift: Float[Array, " d"]
@@ -43,10 +45,15 @@ def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int =
 def fitted_frame(
     problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtype, equation_weight: float = 1.0
 ) -> Frame:
-    """The frame of a problem's box and of the readings of each field (an empty array for a field not measured)."""
+    """The frame of a problem's box and of the readings of each measured field (an empty array where there are none).
+
+    A hidden field is centred on zero and has the scale that the problem gives it, or else the median scale of the
+    measured ones."""
     lows, highs = np.asarray(problem.lows, float), np.asarray(problem.highs, float)
-    centres = np.array([np.median(v) if v.size else 0.0 for v in values])
-    gains = np.array([robust_std(v) or 1.0 for v in values])
+    measured = [robust_std(v) or 1.0 for v in values]
+    usual = float(np.median(measured))
+    centres = np.array([*(np.median(v) if v.size else 0.0 for v in values), *(0.0 for _ in problem.hidden)])
+    gains = np.array([*measured, *(problem.scales.get(name, usual) for name in problem.hidden)])
     residual = residual_units(problem, centres, gains)
     arrays = (
         -(lows + highs) / 2.0,
@@ -60,7 +67,7 @@ def fitted_frame(
 
 
 class _Probe:
-    """The equations at random points where fields and derivatives have values of their natural size.
+    """Equations and conditions at random points where fields and derivatives have values of their natural size.
 
     A derivative's natural size is that of one full wave across the box: its gain times π over the half-width, for
     each order. Medians over the draws keep the tails of products from setting the size."""
@@ -68,20 +75,21 @@ class _Probe:
     def __init__(self, problem: Problem, centres: np.ndarray, gains: np.ndarray) -> None:
         random = np.random.default_rng(0)
         self.problem = problem
+        self.bound = (*problem.system, *(condition.equation for condition in problem.placed))
         self.points = jnp.asarray(random.uniform(problem.lows, problem.highs, (DRAWS, len(problem.lows))))
         self.values = {}
         rates = {name: 2.0 * np.pi / (high - low) for name, (low, high) in problem.coordinates.items()}
-        for terms in sorted(problem.wanted):
+        for terms in sorted(wanted(self.bound)):
             natural = gains * np.prod([rates[axis] for axis in terms[0]])
             drawn = natural * random.standard_normal((DRAWS, len(gains)))
             self.values[terms] = jnp.asarray(drawn + (centres if terms == ((),) else 0.0))
 
     def residuals(self, unknowns: dict[str, Array]) -> Array:
-        return self.problem.residuals(self.points, self.values, unknowns)
+        return self.problem.left_over(self.bound, self.points, self.values, unknowns)
 
 
 def residual_units(problem: Problem, centres: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """How large each equation's terms typically are, so that no equation weighs more for the unit it is written in.
+    """How large the terms of each equation and condition typically are, so that none weighs more for its unit.
 
     Unknowns are zero in the first attempt, because their start may be orders of magnitude away; they stand at their
     start only where nothing is left without them."""

@@ -15,9 +15,11 @@ from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fitting import fit
-from napinn.io import read_csv
+from napinn.io import PLAIN, read_file
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
-from napinn.problem_file import bind_readings, load_problem_file
+from napinn.problem import Problem
+from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
+from napinn.readings import Readings
 from napinn.report.html import write_report
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import describe, prepare, save
@@ -62,10 +64,10 @@ def _named(word: str, table: Mapping[str, Entry], kind: str) -> Callable[..., An
 
 
 def fit_command(
-    readings: Path, problem: Path, choice: Choice, seed: int, out: Path | None, overwrite: bool, as_json: bool
+    readings: Path, problem: Path | Words, choice: Choice, seed: int, out: Path | None, overwrite: bool, as_json: bool
 ) -> int:
     recipe = choice.make()
-    bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
+    bound, table = problem_and_readings(problem, readings, Console(stderr=True))
     folder = out or Path("runs") / readings.stem
     prepare(folder, overwrite)
     with progress_display(recipe.name, Console(stderr=True)) as progress:
@@ -77,6 +79,34 @@ def fit_command(
     else:
         show_result(result, folder, Console())
     return exit_code(result)
+
+
+def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:
+    """From a problem file, or from the words of one line; what was guessed or deduced is said."""
+    if isinstance(problem, Words):
+        sheet = read_file(readings)
+        file, source = deduce(problem, sheet.table, readings.name), "the command line"
+    else:
+        file, source = load_problem_file(problem), str(problem)
+        sheet = sheet_of(file, readings, source)
+    bound, table = bind_readings(file, sheet.table, str(readings), source)
+    told = [f"{readings}: {note}" for note in sheet.notes if note != PLAIN]
+    if isinstance(problem, Words):
+        told.append(f"understood: {deduced(bound)}")
+    for line in told:
+        console.print(escape(line), soft_wrap=True, highlight=False)
+    return bound, table
+
+
+def deduced(problem: Problem) -> str:
+    """What a problem is about, in one line."""
+    axes = ", ".join(f"{name} ({low:g} to {high:g})" for name, (low, high) in problem.coordinates.items())
+    parts = [f"coordinates {axes}", f"measured {', '.join(problem.fields)}"]
+    if problem.hidden:
+        parts.append(f"hidden {', '.join(problem.hidden)}")
+    if problem.unknowns:
+        parts.append("unknown " + ", ".join(f"{name} from {u.start:g}" for name, u in problem.unknowns.items()))
+    return "; ".join(parts)
 
 
 def exit_code(result: FitResult) -> int:

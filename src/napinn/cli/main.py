@@ -27,11 +27,46 @@ Steps = Annotated[int | None, typer.Option(help="Training steps; the default is 
 
 
 @app.command()
+def new(
+    path: Annotated[Path, typer.Argument(help="Problem file to write.")] = Path("problem.yaml"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a problem file to fill in, with every entry explained."""
+    from napinn.cli.starting import new_command
+
+    new_command(path, overwrite)
+
+
+@app.command()
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; default standard output.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """The JSON schema of problem files, by which an editor checks and completes them."""
+    from napinn.cli.starting import schema_command
+
+    schema_command(out, overwrite)
+
+
+@app.command()
 def fit(
-    readings: Annotated[Path, typer.Argument(help="CSV file of readings: sensor, coordinates, value(s).")],
+    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
     problem: Annotated[
-        Path, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
-    ],
+        Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
+    ] = None,
+    equation: Annotated[
+        list[str] | None,
+        typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
+    ] = None,
+    unknown: Annotated[
+        list[str] | None,
+        typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
+    ] = None,
+    constant: Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")] = None,
+    condition: Annotated[
+        list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")
+    ] = None,
+    periodic: Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")] = None,
     method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "law_pinn",
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
     density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
@@ -47,9 +82,46 @@ def fit(
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     from napinn.cli.fitting import Choice, fit_command
+    from napinn.problem_file import Words
 
+    lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
+        raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double)
-    raise typer.Exit(fit_command(readings, problem, choice, seed, out, overwrite, json))
+    raise typer.Exit(fit_command(readings, problem or Words(*lists), choice, seed, out, overwrite, json))
+
+
+@app.command()
+def check(
+    problem: Annotated[Path, typer.Argument(help="Problem file.")],
+    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    method: Annotated[str, typer.Option("--method", "-m", help="Whose time to estimate.")] = "na_pinn",
+    steps: Steps = None,
+    time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
+    json: Json = False,
+) -> None:
+    """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
+    from napinn.cli.checking import check_command
+    from napinn.cli.fitting import Choice
+
+    raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).make(), time, json))
+
+
+@app.command()
+def predict(
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    at: Annotated[Path | None, typer.Option("--at", help="Points: a table with a column per coordinate.")] = None,
+    grid: Annotated[int | None, typer.Option("--grid", help="Nodes of a grid along every coordinate.", min=2)] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .csv, .tsv, .parquet or .nc file.")] = Path(
+        "predicted.csv"
+    ),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    json: Json = False,
+) -> None:
+    """Write the fitted field, hidden fields included, at any points or on a grid."""
+    from napinn.cli.predicting import predict_command
+
+    predict_command(run, at, grid, out, overwrite, json)
 
 
 @app.command()

@@ -21,6 +21,7 @@ from napinn.equations.tree import (
     Coordinate,
     Derivative,
     Expression,
+    Given,
     Leaf,
     Sum,
     Terms,
@@ -71,6 +72,8 @@ def _bind_function(function: PointFunction, names: Names) -> Equation:
 
     def residual(look_up: LookUp) -> Any:
         def coordinate(name: str) -> jax.Array:
+            if name in names.tables:
+                return look_up(Given(name, names.tables[name]))
             return look_up(Coordinate(_known(name, names.coordinates, "coordinate", title)))
 
         def field(name: str) -> jax.Array:

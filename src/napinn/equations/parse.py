@@ -4,6 +4,7 @@
 must be declared by the problem, and a typo is answered with the nearest name."""
 
 import ast
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from napinn.equations.tree import (
     Coordinate,
     Derivative,
     Expression,
+    Given,
     Number,
     Power,
     Product,
@@ -39,6 +41,8 @@ class Names:
     fields: tuple[str, ...]
     unknowns: tuple[str, ...]
     constants: Mapping[str, float]
+    tables: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    """Known functions and the coordinates that they depend on."""
 
     def resolve(self, name: str) -> Expression | None:
         """What a bare name stands for, or None."""
@@ -50,6 +54,8 @@ class Names:
             return Unknown(name)
         if name in self.constants:
             return Constant(name, self.constants[name])
+        if name in self.tables:
+            return Given(name, self.tables[name])
         if name == "pi":
             return Constant("pi", math.pi)
         return self.partial(name)
@@ -73,6 +79,7 @@ class Names:
             *self.fields,
             *self.unknowns,
             *self.constants,
+            *self.tables,
             *partials,
             *RESERVED - {"d"},
         ]

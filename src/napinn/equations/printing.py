@@ -8,6 +8,7 @@ from napinn.equations.tree import (
     Coordinate,
     Derivative,
     Expression,
+    Given,
     Number,
     Power,
     Product,
@@ -45,6 +46,8 @@ def _show(node: Expression) -> tuple[str, int]:
             return _number(value), _ATOM if value >= 0 else _SUM
         case Constant(name, _) | Coordinate(name) | Unknown(name):
             return symbol(name), _ATOM
+        case Given(name, coordinates):
+            return f"{symbol(name)}({', '.join(map(symbol, coordinates))})", _ATOM
         case Derivative(field, terms):
             parts = [_partial(field, axes) for axes in terms]
             return " + ".join(parts), _ATOM if len(parts) == 1 else _SUM

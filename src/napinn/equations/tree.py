@@ -1,7 +1,8 @@
 """The expression tree of an equation, and what can be asked of it.
 
-An expression is made of numbers, named constants, coordinates, unknowns and derivatives of fields, joined by sums,
-products, powers and a fixed list of functions. Sums and products are n-ary, so that a long equation is a shallow tree.
+An expression is made of numbers, named constants, coordinates, unknowns, tables and derivatives of fields, joined by
+sums, products, powers and a fixed list of functions. Sums and products are n-ary, so that a long equation is a shallow
+tree.
 
 A derivative names *which* derivative by a sum of multi-indices: `u` is `((),)`, `u_x` is `(("x",),)`, and the
 Laplacian of u, once `collapse` has found that an equation only ever needs the sum, is `(("x", "x"), ("y", "y"))`. A
@@ -56,6 +57,14 @@ class Unknown:
 
 
 @dataclass(frozen=True)
+class Given:
+    """A known function of some coordinates that is given as a table."""
+
+    name: str
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Derivative:
     field: str
     terms: Terms
@@ -85,8 +94,8 @@ class Call:
     arguments: "tuple[Expression, ...]"
 
 
-Expression = Number | Constant | Coordinate | Unknown | Derivative | Sum | Product | Power | Call
-Leaf = Constant | Coordinate | Unknown | Derivative
+Expression = Number | Constant | Coordinate | Unknown | Given | Derivative | Sum | Product | Power | Call
+Leaf = Constant | Coordinate | Unknown | Given | Derivative
 
 
 def children(node: Expression) -> tuple[Expression, ...]:

@@ -1,5 +1,23 @@
-"""Readers, one file a format; each says row and column of what is wrong."""
+"""Readers, one file a format; each says row and column of what is wrong, and refuses absurd sizes before it takes
+memory."""
 
-from napinn.io.csv import read_csv
+from napinn.io.arrays import ArrayName, read_mat, read_npz
+from napinn.io.csv import PLAIN, read_csv, read_text
+from napinn.io.files import Sheet, read_file, write_table
+from napinn.io.netcdf import read_netcdf, rows_of_dataset
+from napinn.io.parquet import read_parquet
 
-__all__ = ["read_csv"]
+__all__ = [
+    "PLAIN",
+    "ArrayName",
+    "Sheet",
+    "read_csv",
+    "read_file",
+    "read_mat",
+    "read_netcdf",
+    "read_npz",
+    "read_parquet",
+    "read_text",
+    "rows_of_dataset",
+    "write_table",
+]

@@ -1,24 +1,41 @@
-"""Tables from CSV files, read as text first so that a bad cell is reported by row and column, not swallowed."""
+"""Tables from text files, read as text first so that a bad cell is reported by row and column, not swallowed.
 
+Separator and decimal mark are guessed from the first lines: a tab, a semicolon or a bar separates where each of them
+holds as many as the header; and where the comma does not separate, numbers such as `1,5` may be written with it."""
+
+import csv
+import re
 from pathlib import Path
 
 import pandas as pd
 
 from napinn.errors import InputError
+from napinn.io.sizes import LARGEST_TEXT, check_file
+
+SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
+"""Rarest in ordinary text first, because a comma also stands inside numbers and words."""
+SAMPLE = 65_536
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """The table in a CSV file with a header row; numbers stay text until a column is asked for as numbers."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist; check the path.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the CSV file itself.")
+    """The table in a text file with a header row; numbers stay text until a column is asked for as numbers."""
+    return read_text(path)[0]
+
+
+def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table, and what was guessed about its writing."""
+    check_file(path, "CSV")
     try:
+        if path.stat().st_size > LARGEST_TEXT:
+            raise InputError(f"{path} is larger than {LARGEST_TEXT // 10**9} GB; thin it or save it as Parquet.")
+        separator = _separator(path)
         # The header is read as a row, because pandas would quietly rename a repeated column; blank lines are kept,
         # so that rows are counted as the user counts them.
         cells = pd.read_csv(
             path, header=None, dtype=str, keep_default_na=False, skipinitialspace=True, skip_blank_lines=False,
-            encoding="utf-8-sig",
+            encoding="utf-8-sig", sep=separator,
         )  # fmt: skip
     except pd.errors.EmptyDataError:
         raise InputError(f"{path} is empty; it needs a header and at least one reading.") from None
@@ -28,6 +45,18 @@ def read_csv(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    table = _with_header(path, cells)
+    decimal = "point"
+    if separator != "," and _has_decimal_commas(table):
+        table, decimal = _with_points(table), "comma"
+    return table, (_note(separator, decimal),)
+
+
+def _note(separator: str, decimal: str) -> str:
+    return f"separator: {SEPARATORS[separator]}; decimal mark: {decimal}"
+
+
+def _with_header(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
     filled = (cells.fillna("") != "").any(axis=1)
     if not filled.any():
         raise InputError(f"{path} is empty; it needs a header and at least one reading.")
@@ -37,3 +66,39 @@ def read_csv(path: Path) -> pd.DataFrame:
     if len(repeated):
         raise InputError(f"{path} has two columns named '{repeated[0]}'; rename one.")
     return table
+
+
+def _separator(path: Path) -> str:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        sample = stream.read(SAMPLE)
+    lines = [line for line in sample.splitlines()[:20] if line.strip()]
+    for separator in SEPARATORS:
+        counts = {_fields(line, separator) for line in lines}
+        if len(counts) == 1 and counts != {1}:
+            return separator
+    return ","
+
+
+def _fields(line: str, separator: str) -> int:
+    try:
+        return len(next(csv.reader([line], delimiter=separator), [""]))
+    except csv.Error:
+        return 1
+
+
+def _has_decimal_commas(table: pd.DataFrame) -> bool:
+    cells = [str(cell).strip() for column in table.columns for cell in table[column].head(200)]
+    return any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
+
+
+def _with_points(table: pd.DataFrame) -> pd.DataFrame:
+    """Numbers written with a comma, rewritten with a point; every other cell as it is."""
+    return table.apply(
+        lambda column: column.where(
+            ~column.str.strip().str.fullmatch(_WITH_COMMA).fillna(False).astype(bool), column.str.replace(",", ".")
+        )
+    )
+
+
+PLAIN = _note(",", "point")
+"""What is said of a file that is written as everyone expects."""

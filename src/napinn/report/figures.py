@@ -171,14 +171,14 @@ def _mark_phases(result: FitResult, axes: Axes) -> None:
 
 def _norm(result: FitResult, field: str) -> Normalize | None:
     """One colour scale for every slice: the range of the fitted field at the readings."""
-    predicted = result.predicted[result.readings.field_index == result.problem.fields.index(field)]
+    predicted = result.predicted[result.readings.field_index == result.problem.outputs.index(field)]
     return Normalize(float(predicted.min()), float(predicted.max())) if predicted.size else None
 
 
 def _curve(result: FitResult, field: str, axes: Axes) -> None:
     ((name, (low, high)),) = result.problem.coordinates.items()
     grid = np.linspace(low, high, 600)
-    chosen = np.flatnonzero(result.readings.field_index == result.problem.fields.index(field))
+    chosen = np.flatnonzero(result.readings.field_index == result.problem.outputs.index(field))
     chosen = chosen[thinned(len(chosen))] if len(chosen) else chosen
     places, values, flagged = result.readings.points[chosen, 0], result.readings.values[chosen], result.flagged[chosen]
     axes.plot(grid, result.field.at(**{name: grid})[field], color=LINE, label="fitted field")
@@ -199,7 +199,7 @@ def _map(result: FitResult, field: str, axes: Axes, fixed: dict[str, float], nea
         *grids, values, cmap=FIELD_MAP, norm=_norm(result, field), shading="gouraud", rasterized=True
     )
     axes.figure.colorbar(image, ax=axes, label=label(result.problem, field) if len(fixed) < 1 else None)
-    chosen = result.readings.field_index == result.problem.fields.index(field)
+    chosen = result.readings.field_index == result.problem.outputs.index(field)
     chosen = np.flatnonzero(chosen if near is None else chosen & near)
     chosen = chosen[thinned(len(chosen))] if len(chosen) else chosen
     columns = [tuple(result.problem.coordinates).index(name) for name in (first, second)]

@@ -45,7 +45,7 @@ def report_html(result: FitResult) -> str:
         _status(result),
         _answers(result),
         "<h2>Field</h2>",
-        *(_image(figures.draw_field(result, name), f"fitted field {name}") for name in result.problem.fields),
+        *(_image(figures.draw_field(result, name), f"fitted field {name}") for name in result.problem.outputs),
         "<h2>Readings and noise</h2><div class=pair>",
         *(_panel(figures.draw_noise, result, name) for name in result.problem.fields),
         _panel(figures.draw_reliability, result),

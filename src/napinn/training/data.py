@@ -29,6 +29,8 @@ class Data(eqx.Module):
     fields: int = eqx.field(static=True)
     held: int = eqx.field(static=True)
     """How many rows at the end only judge and are never trained on."""
+    spread: Float[Array, "n f"] | None = None
+    """Known deviations over their median, where the readings have them."""
 
     @property
     def trained(self) -> int:
@@ -41,15 +43,15 @@ class Data(eqx.Module):
         return jnp.tile(jnp.arange(fields), rows) if self.field is None else self.field
 
     def batch(self, rows: Int[Array, " b"] | slice, collocation: Float[Array, "c d"], kept: Array | None) -> Batch:
-        field = None if self.field is None else self.field[rows]
-        return Batch(collocation, self.points[rows], self.values[rows], field, kept)
+        field, spread = (None if array is None else array[rows] for array in (self.field, self.spread))
+        return Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)
 
 
 def load(
     problem: Problem, readings: Readings, dtype: jnp.dtype, held_out: float = 0.0, seed: int = 0
 ) -> tuple[Data, np.ndarray]:
     """The device arrays, and for each reading its place in the flattened misfits."""
-    fields = len(problem.fields)
+    fields, spread = len(problem.fields), readings.spread
     complete = _complete_points(readings, fields)
     order = np.arange(len(readings))[:, None] if complete is None else complete
     held = int(held_out * len(order)) if len(order) >= ENOUGH_TO_HOLD_OUT else 0
@@ -63,6 +65,7 @@ def load(
         jnp.asarray(problem.highs, dtype),
         fields,
         held,
+        None if spread is None else jnp.asarray(spread[order], dtype),
     )
     place = np.empty(len(readings), np.int64)
     place[order.reshape(-1)] = np.arange(len(readings))

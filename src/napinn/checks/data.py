@@ -1,0 +1,163 @@
+"""What looks wrong with readings: gaps, sentinels, stuck stretches, repeats, and what lies outside the box."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from napinn.checks.findings import Finding, Weight
+from napinn.problem import Problem
+from napinn.readings import TIME_NAMES, Readings, outside, repeated
+from napinn.scaling import robust_std
+
+FAR = 8.0
+"""Robust standard deviations beyond which a value that repeats is taken for a sentinel."""
+SENTINEL_TIMES = 3
+LONG_GAP = 5.0
+"""Times the median step."""
+STUCK_TIMES = 10
+COARSE = 0.2
+"""Share of values equal to the one before, outside the longest stretch, beyond which readings count as rounded."""
+FEWEST = 8
+"""Readings of a sensor below which its gaps and stretches are not judged."""
+PART_OF_BOX = 0.5
+
+
+def inspect_readings(problem: Problem, readings: Readings) -> list[Finding]:
+    """Everything worth saying of the readings, the heaviest first."""
+    checks = (_outside, _repeats, _sentinels, _stuck, _constant, _gaps, _missing, _uncovered, _same_place)
+    found = [finding for check in checks for finding in check(problem, readings)]
+    order = [Weight.OBSTACLE, Weight.DOUBT, Weight.NOTE]
+    return sorted(found, key=lambda finding: order.index(finding.weight))
+
+
+def time_axis(problem: Problem, readings: Readings) -> int | None:
+    """The coordinate along which a sensor's readings follow each other."""
+    names = list(problem.coordinates)
+    timed = [name for name in names if name.lower() in TIME_NAMES or name in readings.columns.clocks]
+    return names.index(timed[0]) if timed else 0 if len(names) == 1 else None
+
+
+def _outside(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    beyond = outside(readings, problem.lows, problem.highs)
+    for axis, name in enumerate(problem.coordinates):
+        if beyond[:, axis].any():
+            values = readings.points[beyond[:, axis], axis]
+            yield Finding(
+                Weight.OBSTACLE,
+                f"{len(values)} reading(s) lie outside the range of '{name}', {problem.lows[axis]:g} to "
+                f"{problem.highs[axis]:g} (they reach from {values.min():g} to {values.max():g}); "
+                "widen the range or remove them.",
+            )
+
+
+def _repeats(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    count = int(repeated(readings).sum())
+    if count:
+        yield Finding(
+            Weight.OBSTACLE,
+            f"{count} reading(s) say again what an earlier row says; remove them, or tell sensors apart in column "
+            f"'{readings.columns.sensor}'.",
+        )
+
+
+def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    for index, field in enumerate(readings.fields):
+        values = readings.of_field(index)
+        unit = robust_std(values)
+        numbers, counts = np.unique(values, return_counts=True)
+        far = (np.abs(numbers - np.median(values)) > FAR * unit) & (counts >= SENTINEL_TIMES) & (unit > 0.0)
+        for number, count in zip(numbers[far], counts[far], strict=True):
+            yield Finding(
+                Weight.DOUBT,
+                f"the value {number:g} of '{field}' occurs {count} times, far from all others; if it stands for no "
+                f"reading, write 'missing: [{number:g}]' in the problem file.",
+            )
+
+
+def _stretches(problem: Problem, readings: Readings) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
+    """Sensor, field, times and values of each series that is long enough to judge."""
+    axis = time_axis(problem, readings)
+    if axis is None:
+        return
+    fields = np.array(readings.fields, dtype=object)[readings.field_index]
+    for (sensor, field), members in pd.Series(np.arange(len(readings))).groupby([readings.sensors, fields], sort=False):
+        chosen = members.to_numpy()
+        chosen = chosen[np.argsort(readings.points[chosen, axis], kind="stable")]
+        if len(chosen) >= FEWEST:
+            yield str(sensor), str(field), readings.points[chosen, axis], readings.values[chosen]
+
+
+def _stuck(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    for sensor, field, times, values in _stretches(problem, readings):
+        starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
+        lengths = np.diff(np.r_[starts, len(values)])
+        longest = int(np.argmax(lengths))
+        # Coarsely rounded values repeat all the time, so a stretch of them tells nothing.
+        rest = np.delete(lengths, longest)
+        coarse = rest.size == 0 or np.sum(rest - 1) > COARSE * np.sum(rest)
+        if lengths[longest] >= STUCK_TIMES and not coarse:
+            first, last = times[starts[longest]], times[starts[longest] + lengths[longest] - 1]
+            yield Finding(
+                Weight.DOUBT,
+                f"sensor '{sensor}' gives the same {field} = {values[starts[longest]]:g} for {lengths[longest]} "
+                f"readings in a row, from {first:g} to {last:g}; it may be stuck.",
+            )
+
+
+def _constant(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    for index, field in enumerate(readings.fields):
+        if np.ptp(readings.of_field(index)) == 0.0:
+            yield Finding(Weight.DOUBT, f"every reading of '{field}' is the same; nothing can be learned from it.")
+
+
+def _gaps(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    gaps = []
+    for sensor, field, times, _ in _stretches(problem, readings):
+        steps = np.diff(times)
+        usual = np.median(steps)
+        wide = int(np.argmax(steps))
+        if usual > 0.0 and steps[wide] > LONG_GAP * usual:
+            gaps.append((steps[wide] / usual, sensor, field, times[wide], times[wide + 1]))
+    if gaps:
+        _, sensor, field, start, end = max(gaps)
+        yield Finding(
+            Weight.NOTE,
+            f"{len(gaps)} series have a gap of more than {LONG_GAP:g} usual steps; the longest is of '{field}' by "
+            f"sensor '{sensor}', from {start:g} to {end:g}.",
+        )
+
+
+def _missing(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    cells = len(readings.table) * len(readings.labels)
+    if cells > len(readings):
+        yield Finding(
+            Weight.NOTE,
+            f"{cells - len(readings)} of {cells} cells hold no reading; their rows are kept and marked 'missing'.",
+        )
+    silent = [name for name in readings.columns.places if name not in set(readings.sensors)]
+    if silent:
+        yield Finding(Weight.NOTE, f"sensor(s) without any reading: {', '.join(silent[:10])}.")
+
+
+def _uncovered(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    for axis, (name, (low, high)) in enumerate(problem.coordinates.items()):
+        start, end = readings.points[:, axis].min(), readings.points[:, axis].max()
+        if end - start < PART_OF_BOX * (high - low):
+            yield Finding(
+                Weight.DOUBT,
+                f"the readings reach from {start:g} to {end:g} along '{name}', less than half of its range "
+                f"{low:g} to {high:g}; elsewhere only the equation holds the field.",
+            )
+
+
+def _same_place(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    """Several values by one sensor at one point: allowed, and often a sign that a coordinate was forgotten."""
+    frame = pd.DataFrame(readings.points).assign(field=readings.field_index, sensor=readings.sensors)
+    count = int(frame.duplicated().sum()) - int(repeated(readings).sum())
+    if count > 0:
+        yield Finding(
+            Weight.NOTE,
+            f"{count} reading(s) are at the same point as another of the same sensor with another value; "
+            "if they differ in a coordinate, name it in the problem.",
+        )

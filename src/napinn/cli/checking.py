@@ -1,0 +1,161 @@
+"""`napinn check`: what was understood of a problem and its readings, on one page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from napinn.checks import Finding, Weight, inspect_problem, inspect_readings, seconds_a_step
+from napinn.cli.main import EXIT_BAD_INPUT
+from napinn.problem import Problem
+from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
+from napinn.readings import Readings
+from napinn.training import Method
+
+MOST_LISTED = 12
+COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
+
+
+def check_command(problem: Path, readings: Path, method: Method, timed: bool, as_json: bool) -> int:
+    file = load_problem_file(problem)
+    sheet = sheet_of(file, readings, str(problem))
+    bound, table = bind_loosely(file, sheet.table, str(readings), str(problem))
+    found = [*inspect_readings(bound, table), *inspect_problem(bound, table)]
+    blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
+    pace = seconds_a_step(bound, table, method) if timed and not blocked else None
+    told = describe(bound, table, sheet.notes, found, method, pace)
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False))  # noqa: T201
+    else:
+        show(bound, told, Console())
+    return EXIT_BAD_INPUT if blocked else 0
+
+
+def describe(
+    problem: Problem,
+    readings: Readings,
+    notes: tuple[str, ...],
+    found: list[Finding],
+    method: Method,
+    pace: float | None,
+) -> dict[str, Any]:
+    """Everything that the page says, as one JSON object."""
+    names, counts = np.unique(readings.sensors.astype(str), return_counts=True)
+    return {
+        "equations": problem.show().splitlines(),
+        "table": {
+            "file": readings.source,
+            "rows": len(readings.table),
+            "readings": len(readings),
+            "form": "a column per sensor" if readings.columns.places else "wide" if readings.wide else "long",
+            "sigma": readings.sigma is not None,
+            "notes": list(notes),
+        },
+        "coordinates": {name: _coordinate(problem, readings, axis) for axis, name in enumerate(problem.coordinates)},
+        "fields": {name: _field(problem, readings, index) for index, name in enumerate(readings.fields)},
+        "hidden": list(problem.hidden),
+        "unknowns": {name: vars(unknown) for name, unknown in problem.unknowns.items()},
+        "sensors": {
+            "count": len(names),
+            "fewest": {"sensor": str(names[counts.argmin()]), "readings": int(counts.min())},
+            "readings": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+            "most": {"sensor": str(names[counts.argmax()]), "readings": int(counts.max())},
+        },
+        "findings": [{"weight": finding.weight.value, "text": finding.text} for finding in found],
+        "method": method.name,
+        "steps": method.steps,
+        "seconds": None if pace is None else round(pace * method.steps, 1),
+    }
+
+
+def _coordinate(problem: Problem, readings: Readings, axis: int) -> dict[str, Any]:
+    name, along = readings.coordinates[axis], readings.points[:, axis]
+    clock = readings.columns.clocks.get(name)
+    return {
+        "range": list(problem.coordinates[name]),
+        "read": [float(along.min()), float(along.max())],
+        "different": len(np.unique(along)),
+        "unit": problem.units.get(name),
+        "origin": None if clock is None else clock.origin,
+    }
+
+
+def _field(problem: Problem, readings: Readings, index: int) -> dict[str, Any]:
+    values = readings.of_field(index)
+    return {
+        "readings": len(values),
+        "sensors": len(set(readings.sensors[readings.field_index == index])),
+        "median": float(np.median(values)),
+        "range": [float(values.min()), float(values.max())],
+        "unit": problem.units.get(readings.fields[index]),
+    }
+
+
+def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
+    for line in told["equations"]:
+        console.print(escape(line), style="bold", highlight=False, soft_wrap=True)
+    table = told["table"]
+    notes = "".join(f"; {note}" for note in table["notes"])
+    deviations = "; with known deviations" if table["sigma"] else ""
+    text = f"{table['file']}: {table['rows']} rows, {table['readings']} readings, {table['form']}{deviations}{notes}"
+    console.print(escape(text), highlight=False, soft_wrap=True)
+    _show_coordinates(told, console)
+    _show_fields(problem, told, console)
+    sensors = told["sensors"]
+    few, many = sensors["fewest"], sensors["most"]
+    text = f"{sensors['count']} sensors, with {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
+    if sensors["count"] <= MOST_LISTED:
+        text = "readings by sensor: " + ", ".join(f"{name} {count}" for name, count in sensors["readings"].items())
+    console.print(escape(text), highlight=False, soft_wrap=True)
+    for finding in told["findings"]:
+        weight = Weight(finding["weight"])
+        console.print(
+            f"[{COLOURS[weight]}]{weight.value}:[/] {escape(finding['text'])}", highlight=False, soft_wrap=True
+        )
+    if not told["findings"]:
+        console.print("nothing looks wrong.", style="green")
+    if told["seconds"] is not None:
+        console.print(
+            f"a fit by {told['method']} of {told['steps']} steps will take roughly {duration(told['seconds'])} here.",
+            highlight=False,
+        )
+
+
+def _show_coordinates(told: dict[str, Any], console: Console) -> None:
+    rows = Table("coordinate", "range", "read from … to", "different", "unit", box=None, pad_edge=False)
+    for name, entry in told["coordinates"].items():
+        since = f" since {entry['origin'][:16].replace('T', ' ')}" if entry["origin"] else ""
+        unit = f"{entry['unit'] or ''}{since}"
+        rows.add_row(name, _span(entry["range"]), _span(entry["read"]), str(entry["different"]), escape(unit))
+    console.print(rows)
+
+
+def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> None:
+    rows = Table("field", "readings", "sensors", "median", "from … to", "unit", box=None, pad_edge=False)
+    for name, entry in told["fields"].items():
+        numbers = (str(entry["readings"]), str(entry["sensors"]), f"{entry['median']:.4g}", _span(entry["range"]))
+        rows.add_row(name, *numbers, escape(entry["unit"] or ""))
+    for name in told["hidden"]:
+        rows.add_row(name, "hidden", "", "", "", escape(problem.units.get(name, "")))
+    console.print(rows)
+    if problem.unknowns:
+        rows = Table("unknown", "start", "low", "high", box=None, pad_edge=False)
+        for name, unknown in problem.unknowns.items():
+            bounds = ("" if bound is None else f"{bound:g}" for bound in (unknown.low, unknown.high))
+            rows.add_row(name, f"{unknown.start:g}", *bounds)
+        console.print(rows)
+
+
+def _span(pair: list[float]) -> str:
+    return f"{pair[0]:.4g} … {pair[1]:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """A time as one says it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,53 @@
+"""`napinn predict`: the field of a finished run at given points or on a grid."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+
+from napinn.errors import InputError
+from napinn.io import read_file, write_table
+from napinn.io.sizes import LARGEST_TABLE
+from napinn.prediction import coordinates_of, outside_box, predict
+from napinn.run_folder import load
+
+
+def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, overwrite: bool, as_json: bool) -> None:
+    if (at is None) == (grid is None):
+        raise InputError("give either --at POINTS or --grid NODES, and not both.")
+    if out.exists() and not overwrite:
+        raise InputError(f"{out} already exists; choose another name or add --overwrite.")
+    result = load(run)
+    beyond = 0
+    if at is not None:
+        wanted = {result.readings.columns.of(name) for name in result.problem.coordinates}
+        points = read_file(at, wanted).table.apply(_numbers_if_all)
+        beyond = outside_box(result, coordinates_of(result, points, str(at)))
+        found = predict(result, points, str(at))
+        count = len(found)
+    else:
+        count = (grid or 0) ** len(result.problem.coordinates)
+        if count * len(result.problem.outputs) > LARGEST_TABLE:
+            raise InputError(f"a grid of {grid} nodes along every coordinate has {count:.3g} points; use fewer.")
+        found = result.grid(grid or 0)
+    write_table(found, out)
+    told = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
+    if as_json:
+        print(json.dumps(told))  # noqa: T201
+        return
+    console = Console()
+    console.print(escape(f"{count} points of {', '.join(told['fields'])}: {out}"), highlight=False, soft_wrap=True)
+    if beyond:
+        console.print(
+            f"{beyond} of them lie outside the problem's box, where nothing was learned.",
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def _numbers_if_all(column: pd.Series) -> pd.Series:
+    """A column of text as numbers, if it holds nothing else; a text file cannot tell."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    return numbers if numbers.notna().all() else column

@@ -1,0 +1,64 @@
+"""A file by its ending: which reader it needs, and which writer."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+
+from napinn.errors import InputError
+from napinn.io.arrays import ArrayName, read_mat, read_npz
+from napinn.io.csv import read_text
+from napinn.io.netcdf import read_netcdf
+from napinn.io.parquet import read_parquet
+
+TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
+PARQUET = frozenset({".parquet", ".pq"})
+NETCDF = frozenset({".nc", ".nc4", ".cdf"})
+KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table, and what the reader had to guess."""
+
+    table: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def read_file(
+    path: Path, wanted: Collection[str] | None = None, arrays: Mapping[str, ArrayName] | None = None
+) -> Sheet:
+    """The table in a file. `wanted` are the columns that a gridded file should give, `arrays` what its arrays are."""
+    ending = path.suffix.lower()
+    if ending in TEXT:
+        return Sheet(*read_text(path))
+    if ending in PARQUET:
+        return Sheet(read_parquet(path))
+    if ending in NETCDF:
+        return Sheet(read_netcdf(path, wanted))
+    if ending == ".npz":
+        return Sheet(read_npz(path, arrays or {}))
+    if ending == ".mat":
+        return Sheet(read_mat(path, arrays or {}))
+    raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; use {KNOWN}.")
+
+
+def write_table(table: pd.DataFrame | xr.Dataset, path: Path) -> None:
+    """A table as CSV, TSV, Parquet or NetCDF, whichever the ending says."""
+    rows = table.to_dataframe().reset_index() if isinstance(table, xr.Dataset) else table
+    ending = path.suffix.lower()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if ending in TEXT:
+            rows.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+        elif ending in PARQUET:
+            rows.to_parquet(path, index=False)
+        elif ending in NETCDF:
+            dataset = table if isinstance(table, xr.Dataset) else xr.Dataset.from_dataframe(table.rename_axis("row"))
+            dataset.to_netcdf(path, engine="h5netcdf")
+        else:
+            raise InputError(f"{path}: napinn does not write '{ending}'; use .csv, .tsv, .parquet or .nc.")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,42 @@
+"""Tables from NetCDF files and xarray datasets: one row a grid node, a column for every coordinate and variable."""
+
+import math
+from collections.abc import Collection
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+
+from napinn.errors import InputError
+from napinn.io.sizes import check_count, check_file
+
+CLASSIC = b"CDF"
+
+
+def read_netcdf(path: Path, wanted: Collection[str] | None = None) -> pd.DataFrame:
+    """The table of the variables that are wanted, or of all; nothing is loaded before the header is checked."""
+    check_file(path, "NetCDF")
+    try:
+        with path.open("rb") as stream:
+            engine = "scipy" if stream.read(3) == CLASSIC else "h5netcdf"
+        with xr.open_dataset(path, engine=engine, decode_timedelta=False) as dataset:
+            return rows_of_dataset(dataset, wanted, path)
+    except InputError:
+        raise
+    except Exception as error:
+        # The libraries below raise errors of many kinds for a damaged file, none of them of use to a reader.
+        raise InputError(f"{path} is not a NetCDF file that can be read ({type(error).__name__}).") from None
+
+
+def rows_of_dataset(
+    dataset: xr.Dataset, wanted: Collection[str] | None = None, source: Path = Path("the dataset")
+) -> pd.DataFrame:
+    """A dataset as rows. Variables that are not wanted are left out, so that they cannot blow up the grid."""
+    names = [str(name) for name in dataset.variables if wanted is None or name in wanted]
+    chosen = dataset[[name for name in names if name not in dataset.dims]].reset_coords()
+    if not len(chosen.data_vars):
+        raise InputError(f"{source} holds none of {', '.join(wanted or ())}; it holds {', '.join(map(str, dataset))}.")
+    check_count(source, math.prod(chosen.sizes.values()) * (len(chosen.data_vars) + len(chosen.dims)))
+    rows = chosen.to_dataframe(dim_order=list(chosen.dims)).reset_index()
+    rows.columns = [str(column) for column in rows.columns]
+    return rows

@@ -1,0 +1,24 @@
+"""Tables from Parquet files."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from napinn.errors import InputError
+from napinn.io.sizes import check_count, check_file
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    check_file(path, "Parquet")
+    try:
+        with pq.ParquetFile(path) as file:
+            check_count(path, file.metadata.num_rows * max(file.metadata.num_columns, 1))
+            # A saved pandas index is an ordinary column here: it may well be the time.
+            table = file.read().to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()
+        raise InputError(f"{path} is not a Parquet file that can be read: {reason[0] if reason else error}.") from None
+    table.columns = [str(column) for column in table.columns]
+    return table

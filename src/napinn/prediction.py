@@ -1,0 +1,67 @@
+"""The fitted field at any points: pandas in, pandas out; xarray in, xarray out."""
+
+from typing import overload
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from napinn.errors import InputError
+from napinn.readings.cells import column_of, numbers_in, times_in
+from napinn.result import FitResult
+
+
+@overload
+def predict(result: FitResult, points: pd.DataFrame, source: str = "points") -> pd.DataFrame: ...
+
+
+@overload
+def predict(result: FitResult, points: xr.Dataset, source: str = "points") -> xr.Dataset: ...
+
+
+def predict(result: FitResult, points: pd.DataFrame | xr.Dataset, source: str = "points") -> pd.DataFrame | xr.Dataset:
+    """The points with a column (or variable) for every field, hidden ones too.
+
+    A table needs a column for each coordinate, under the names and, for dates, the clock that the readings had; a
+    dataset needs each coordinate of the problem. A name that is taken already gets `_predicted` behind it.
+    """
+    if isinstance(points, xr.Dataset):
+        return _on_grid(result, points)
+    table = points.reset_index(drop=True)
+    values = result.field(coordinates_of(result, table, source))
+    added = {_free(name, table.columns): values[:, index] for index, name in enumerate(result.problem.outputs)}
+    return table.assign(**added)
+
+
+def coordinates_of(result: FitResult, table: pd.DataFrame, source: str) -> np.ndarray:
+    """(n, d) coordinates of the rows of a table, read as the readings of the fit were."""
+    if table.empty:
+        raise InputError(f"{source} has no rows; it needs a header and at least one point.")
+    columns, needed = result.readings.columns, np.ones(len(table), bool)
+    axes = []
+    for name in result.problem.coordinates:
+        column = column_of(table, columns.of(name), source, "coordinate")
+        clock = columns.clocks.get(name)
+        axes.append(numbers_in(column, source, needed) if clock is None else times_in(column, clock, source, needed)[0])
+    return np.stack(axes, axis=1)
+
+
+def outside_box(result: FitResult, points: np.ndarray) -> int:
+    """How many points lie where no equation was enforced."""
+    problem = result.problem
+    return int(((points < np.asarray(problem.lows)) | (points > np.asarray(problem.highs))).any(axis=1).sum())
+
+
+def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
+    names = tuple(result.problem.coordinates)
+    missing = [name for name in names if name not in points.variables]
+    if missing:
+        raise InputError(f"the dataset has no coordinate '{missing[0]}'; it needs {', '.join(names)}.")
+    grids = xr.broadcast(*(points[name] for name in names))
+    values = result.field.at(**{name: grid.to_numpy() for name, grid in zip(names, grids, strict=True)})
+    taken = [str(name) for name in points.variables]
+    return points.assign({_free(name, taken): (grids[0].dims, array) for name, array in values.items()})
+
+
+def _free(name: str, taken: pd.Index | list[str]) -> str:
+    return f"{name}_predicted" if name in taken else name

@@ -1,0 +1,142 @@
+"""A problem from equations and the columns of a table alone: `u_t = D*u_xx` beside columns x, t and u says it all.
+
+A name with an underscore whose end is made of column names is a derivative; its head is a field and its end are
+coordinates. Of the columns that stand by themselves in an equation, those with the usual names of coordinates are
+coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from napinn.equations import RESERVED
+from napinn.errors import InputError
+from napinn.problem_file.entries import ProblemFile
+from napinn.problem_file.loading import parse_problem
+from napinn.readings import ADDED_COLUMNS, Columns
+
+USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
+START = 1.0
+_NAME = re.compile(r"[^\W\d]\w*")
+_CALL = re.compile(r"\bd\s*\(([^()]*)\)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """A problem by its words on the command line."""
+
+    equations: tuple[str, ...]
+    unknowns: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    periodic: tuple[str, ...] = ()
+
+
+def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
+    """The problem file that one would have written."""
+    unknowns = dict(unknown_entry(text) for text in words.unknowns)
+    constants = dict(_constant(text) for text in words.constants)
+    names = Columns()
+    used = {name for text in words.equations for name in _NAME.findall(text)}
+    special = {names.value, names.field, names.sensor, names.sigma, *ADDED_COLUMNS} - used
+    columns = [str(column) for column in table.columns if column not in special]
+    fields, coordinates = _roles(words.equations, {*unknowns, *constants}, columns, source)
+    coordinates |= {name for name in columns if name in USUAL - fields and table[name].nunique() > 1}
+    if not coordinates:
+        raise InputError(
+            f"no coordinate of {source} is in the equation; write derivatives by column, as 'u_t' for columns u and t "
+            f"(columns here: {', '.join(columns)})."
+        )
+    measured = [name for name in sorted(fields) if name in _measured(table, columns, fields)]
+    content = {
+        "name": source,
+        "coordinates": dict.fromkeys(name for name in columns if name in coordinates),
+        "fields": measured,
+        "hidden": sorted(fields - set(measured)),
+        "equations": list(words.equations),
+        "unknowns": unknowns,
+        "constants": constants,
+        "conditions": list(words.conditions),
+        "periodic": list(words.periodic),
+    }
+    return parse_problem(content, "the command line")
+
+
+def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
+    """`D`, `D=0.5`, `D=0.5,low=0,high=10` or `D=0.5,positive`."""
+    name, *rest = (part.strip() for part in text.split(","))
+    name, _, start = (part.strip() for part in name.partition("="))
+    entry: dict[str, Any] = {"start": _number(start, text) if start else START}
+    for part in rest:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key == "positive" and not equals:
+            entry["positive"] = True
+        elif key in ("low", "high"):
+            entry[key] = _number(value, text)
+        else:
+            raise InputError(f"unknown '{text}' cannot be read; write 'D', 'D=0.5' or 'D=0.5,low=0,high=10'.")
+    return name, entry
+
+
+def _constant(text: str) -> tuple[str, float]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    return name, _number(value, text)
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"'{text}' in '{whole}' is not a number; write for example 'D=0.5'.") from None
+
+
+def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], source: str) -> tuple[set[str], set[str]]:
+    """Which names are fields and which are coordinates."""
+    fields: set[str] = set()
+    coordinates: set[str] = set()
+    for text in equations:
+        for arguments in _CALL.findall(text):
+            field, *axes = _NAME.findall(arguments) or [""]
+            fields.add(field)
+            coordinates.update(axes)
+    bare = {name for text in equations for name in _NAME.findall(text)} - known - RESERVED - fields - coordinates
+    for name in sorted(bare - set(columns)):
+        found = _derivative(name, columns)
+        if found is not None:
+            fields.add(found[0])
+            coordinates.update(found[1])
+    for name in sorted(bare - fields - coordinates):
+        if name in columns:
+            (coordinates if name in USUAL else fields).add(name)
+        elif _derivative(name, columns) is None:
+            raise InputError(
+                f"'{name}' is no column of {source} ({', '.join(columns)}) and not named as an unknown; "
+                f"correct it or add --unknown {name}."
+            )
+    return fields, coordinates
+
+
+def _derivative(name: str, columns: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+    """`u_xt` as field and coordinates; a head that is a column is preferred."""
+    cuts = [place for place, mark in enumerate(name) if mark == "_" and 0 < place < len(name) - 1]
+    found = [(name[:cut], axes) for cut in cuts if (axes := _split(name[cut + 1 :], columns))]
+    return next((pair for pair in found if pair[0] in columns), found[0] if found else None)
+
+
+def _split(run: str, columns: Sequence[str]) -> tuple[str, ...]:
+    for column in sorted(columns, key=len, reverse=True):
+        if run == column:
+            return (column,)
+        if run.startswith(column) and (rest := _split(run[len(column) :], columns)):
+            return (column, *rest)
+    return ()
+
+
+def _measured(table: pd.DataFrame, columns: Sequence[str], fields: set[str]) -> set[str]:
+    """The fields of which the table holds readings."""
+    names = Columns()
+    if names.value not in table.columns:
+        return set(columns)
+    return set(table[names.field].astype(str)) if names.field in table.columns else fields

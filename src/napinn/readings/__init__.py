@@ -1,0 +1,30 @@
+"""Readings: a tidy, frozen, validated table of measured values.
+
+One reading is one value of one field at one point, by one sensor. A table comes in one of three forms:
+
+- wide: a column per coordinate and a column per field;
+- a column per sensor: one field, and the place of each sensor is told apart from the table;
+- long: a column per coordinate, a column of values, and, where there are several fields, a column that names the field.
+
+In the first and the last, a sensor column is optional; without one, readings at the same place belong to the same
+sensor. A cell without a value is a missing reading: it takes part in nothing, and its row is kept and marked.
+"""
+
+from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_inside, check_repeats, outside, repeated
+from napinn.readings.cells import TIME_UNITS
+from napinn.readings.tidy import TIME_NAMES, read_table, tidy
+
+__all__ = [
+    "ADDED_COLUMNS",
+    "TIME_NAMES",
+    "TIME_UNITS",
+    "Clock",
+    "Columns",
+    "Readings",
+    "check_inside",
+    "check_repeats",
+    "outside",
+    "read_table",
+    "repeated",
+    "tidy",
+]

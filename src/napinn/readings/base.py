@@ -1,0 +1,162 @@
+"""What a table means (`Columns`), what came of it (`Readings`), and what must hold of every reading."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError
+
+ADDED_COLUMNS = ("predicted", "misfit", "reliability", "verdict")
+"""What a finished fit adds to a table; columns of these names from an earlier fit are replaced."""
+MISSING = "missing"
+"""The verdict on a row, or on a cell of it, that holds no reading."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How dates become a coordinate: counted in `unit` from `origin`, or from the first reading where that is None."""
+
+    unit: str
+    origin: str | None = None
+    format: str | None = None
+    """As of `strptime`; None for ISO 8601, `2024-03-01 12:30`."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table is which; a coordinate or field that is not named here is looked for under its own
+    name."""
+
+    value: str = "value"
+    field: str = "field"
+    sensor: str = "sensor"
+    renamed: Mapping[str, str] | None = None
+    sigma: str = "sigma"
+    """The known standard deviation of each reading; in wide form also per field, as `u_sigma`."""
+    missing: tuple[float, ...] = ()
+    """Values that stand for no reading, such as -999."""
+    clocks: Mapping[str, Clock] = dataclasses.field(default_factory=dict)
+    """Coordinates that are given as dates."""
+    places: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+    """Where there is a column per sensor: that column, and the coordinates at which the sensor stands."""
+
+    def of(self, name: str) -> str:
+        return (self.renamed or {}).get(name, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    coordinates: tuple[str, ...]
+    fields: tuple[str, ...]
+    points: np.ndarray
+    """(n, d) float64, one row a reading."""
+    field_index: np.ndarray
+    values: np.ndarray
+    sensors: np.ndarray
+    """(n,) sensor names, as text."""
+    table: pd.DataFrame
+    """The table as it was given."""
+    rows: np.ndarray
+    """The table row of each reading."""
+    wide: bool
+    columns: Columns
+    source: str = "readings"
+    labels: tuple[str, ...] = ("",)
+    """What tells the values of one row apart: fields, or sensors with a column each."""
+    label_index: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, int))
+    sigma: np.ndarray | None = None
+    """(n,) known standard deviations, in the unit of the values."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def missing_rows(self) -> int:
+        """How many rows of the table hold no reading at all."""
+        return len(self.table) - len(np.unique(self.rows))
+
+    @property
+    def spread(self) -> np.ndarray | None:
+        """The known deviations over their median by field: 1 for a reading as sure as most."""
+        if self.sigma is None:
+            return None
+        spread = np.empty(len(self))
+        for index in np.unique(self.field_index):
+            chosen = self.field_index == index
+            spread[chosen] = self.sigma[chosen] / np.median(self.sigma[chosen])
+        return spread
+
+    def of_field(self, index: int) -> np.ndarray:
+        return self.values[self.field_index == index]
+
+    def added_columns(self, name: str) -> list[str]:
+        """The columns that hold an added quantity: one, or one a label where a row has several values."""
+        return [f"{label}_{name}" for label in self.labels] if len(self.labels) > 1 else [name]
+
+    def annotated(self, added: Mapping[str, np.ndarray]) -> pd.DataFrame:
+        """The table, every row in its original order, with columns of one entry per reading.
+
+        A cell that holds no reading gets no number, and the word `missing` where words are added."""
+        table = self.table.copy()
+        for name, entries in added.items():
+            words = entries.dtype.kind in "OUT"
+            columns = np.full((len(table), len(self.labels)), MISSING if words else np.nan, object if words else float)
+            columns[self.rows, self.label_index] = entries
+            for index, column in enumerate(self.added_columns(name)):
+                table[column] = columns[:, index]
+        return table
+
+
+def check_inside(readings: Readings, lows: Sequence[float], highs: Sequence[float]) -> None:
+    """Every reading must lie in the problem's box."""
+    beyond = outside(readings, lows, highs)
+    if beyond.any():
+        reading, axis = np.argwhere(beyond)[0]
+        name = readings.coordinates[axis]
+        raise InputError(
+            f"{readings.source}, row {spoken(readings.rows[reading])}, column '{readings.columns.of(name)}': "
+            f"{readings.points[reading, axis]:g} is outside the problem's range of '{name}', "
+            f"{lows[axis]:g} to {highs[axis]:g} ({int(beyond.any(axis=1).sum())} reading(s) are); "
+            "widen the range or remove them."
+        )
+
+
+def outside(readings: Readings, lows: Sequence[float], highs: Sequence[float]) -> np.ndarray:
+    """(n, d): whether a coordinate of a reading is beyond the box."""
+    return (readings.points < np.asarray(lows)) | (readings.points > np.asarray(highs))
+
+
+def check_repeats(readings: Readings) -> None:
+    """The same value of the same sensor at the same point can only be a row that was written twice."""
+    again = repeated(readings)
+    if again.any():
+        second = int(np.argmax(again))
+        frame = _identity(readings)
+        first = int(np.argmax((frame == frame.iloc[second]).all(axis=1).to_numpy()))
+        raise InputError(
+            f"{readings.source}, rows {spoken(readings.rows[first])} and {spoken(readings.rows[second])} hold the "
+            f"same reading ({int(again.sum())} repeated in all); remove one, "
+            f"or tell them apart in column '{readings.columns.sensor}'."
+        )
+
+
+def repeated(readings: Readings) -> np.ndarray:
+    """(n,): whether a reading says again what an earlier one says."""
+    return _identity(readings).duplicated().to_numpy()
+
+
+def _identity(readings: Readings) -> pd.DataFrame:
+    frame = pd.DataFrame(readings.points)
+    frame["field"] = readings.field_index
+    frame["sensor"] = readings.sensors
+    frame["value"] = readings.values
+    return frame
+
+
+def spoken(row: Any) -> int:
+    """A table row as a person counts in a file whose first row is the header."""
+    return int(row) + 2

@@ -1,0 +1,104 @@
+"""Cells of a column to numbers, with the sentence for the first that is wrong."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError, nearest
+from napinn.readings.base import Clock, spoken
+
+BLANKS = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>", "nat"})
+"""What people and programs write into a cell that holds nothing."""
+TIME_UNITS: Mapping[str, float] = {
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86_400.0,
+    "weeks": 604_800.0,
+    "years": 31_557_600.0,
+}
+"""Seconds in each; a year is 365.25 days."""
+
+
+def column_of(table: pd.DataFrame, name: str, source: str, kind: str, remedy: str = "") -> pd.Series:
+    if name not in table.columns:
+        known = [str(column) for column in table.columns]
+        raise InputError(f"{source} has no column '{name}' for the {kind}; {nearest(name, known)}{remedy}")
+    return table[name]
+
+
+def readings_in(column: pd.Series, source: str, missing: Sequence[float]) -> np.ndarray:
+    """Numbers, with NaN for an empty cell and for a value that stands for no reading."""
+    numbers, blank = _parsed(column)
+    _refuse(column, ~np.isfinite(numbers) & ~blank, source)
+    return np.where(np.isin(numbers, missing), np.nan, numbers) if len(missing) else numbers
+
+
+def numbers_in(column: pd.Series, source: str, needed: np.ndarray) -> np.ndarray:
+    """Numbers, which must be there in the rows that are needed."""
+    numbers, _ = _parsed(column)
+    _refuse(column, ~np.isfinite(numbers) & needed, source)
+    return numbers
+
+
+def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -> tuple[np.ndarray, Clock]:
+    """Dates as numbers, and the clock with its origin settled."""
+    text = not pd.api.types.is_datetime64_any_dtype(column)
+    moments = pd.to_datetime(
+        column.astype(str) if text else column,
+        format=(clock.format or "ISO8601") if text else None, errors="coerce", utc=True,
+    )  # fmt: skip
+    bad = moments.isna().to_numpy() & needed
+    if bad.any():
+        row = int(np.argmax(bad))
+        wanted = f"like '{clock.format}'" if clock.format else "such as 2024-03-01 or 2024-03-01 12:30"
+        raise InputError(
+            f"{source}, row {spoken(row)}, column '{column.name}': expected a date {wanted}, found "
+            f"{_shown(column.iloc[row])}; correct the cell, or give the coordinate a 'format'."
+        )
+    origin = moments[needed].min() if clock.origin is None else _moment(clock.origin)
+    elapsed = (moments - origin).dt.total_seconds().to_numpy(dtype=float) / TIME_UNITS[clock.unit]
+    return elapsed, Clock(clock.unit, origin.isoformat(), clock.format)
+
+
+def _moment(text: str) -> pd.Timestamp:
+    moment = pd.to_datetime(text, format="ISO8601", errors="coerce", utc=True)
+    if not isinstance(moment, pd.Timestamp):
+        raise InputError(f"the origin '{text[:40]}' is not a date; write it as 2024-03-01 or 2024-03-01 12:30.")
+    return moment
+
+
+def _parsed(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """The column as numbers (NaN where there is none), and which of its cells are empty."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return np.full(len(column), np.nan), np.zeros(len(column), bool)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    blank = np.zeros(len(column), bool)
+    odd = np.flatnonzero(~np.isfinite(numbers))
+    cells = column.iloc[odd]
+    blank[odd] = cells.isna().to_numpy() | cells.astype(str).str.strip().str.lower().isin(BLANKS).to_numpy()
+    return numbers, blank
+
+
+def _refuse(column: pd.Series, bad: np.ndarray, source: str) -> None:
+    if not bad.any():
+        return
+    row = int(np.argmax(bad))
+    cell = column.iloc[row]
+    others = f" ({int(bad.sum())} such cells)" if bad.sum() > 1 else ""
+    remedy = "correct the cell or remove the row"
+    if _is_date(cell):
+        remedy = "for dates, give the coordinate a unit and an origin in the problem file"
+    raise InputError(
+        f"{source}, row {spoken(row)}, column '{column.name}': expected a finite number, found {_shown(cell)}{others}; "
+        f"{remedy}."
+    )
+
+
+def _is_date(cell: object) -> bool:
+    return not pd.isna(pd.to_datetime(str(cell), format="ISO8601", errors="coerce", utc=True))
+
+
+def _shown(cell: object) -> str:
+    return "nothing" if str(cell).strip().lower() in BLANKS else f"'{str(cell)[:40]}'"

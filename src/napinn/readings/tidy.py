@@ -1,0 +1,207 @@
+"""A table in any of its three forms to tidy readings."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError, nearest
+from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_repeats, spoken
+from napinn.readings.cells import column_of, numbers_in, readings_in, times_in
+
+TIME_NAMES = frozenset({"t", "time"})
+
+
+def read_table(
+    table: pd.DataFrame,
+    coordinates: Sequence[str],
+    fields: Sequence[str],
+    columns: Columns | None = None,
+    source: str = "readings",
+) -> Readings:
+    """Readings of a table in any form, or an `InputError` that names row, column and remedy."""
+    readings = tidy(table, coordinates, fields, columns, source)
+    check_repeats(readings)
+    return readings
+
+
+def tidy(
+    table: pd.DataFrame,
+    coordinates: Sequence[str],
+    fields: Sequence[str],
+    columns: Columns | None = None,
+    source: str = "readings",
+) -> Readings:
+    """The readings as `read_table` gives them, repeated ones not yet refused."""
+    columns = columns or Columns()
+    if table.empty:
+        raise InputError(f"{source} has no rows; it needs a header and at least one reading.")
+    table = table.reset_index(drop=True)
+    wide, labels = _form(table, columns, fields)
+    values = _values(table, columns, fields, labels, source)
+    rows, label_index = np.nonzero(np.isfinite(values))
+    if not rows.size:
+        raise InputError(f"{source} holds no reading: every value is missing.")
+    needed = np.zeros(len(table), bool)
+    needed[rows] = True
+    points, settled = _points(table, columns, coordinates, labels, needed, source)
+    points = points[rows, label_index if points.shape[1] > 1 else 0]
+    field_index = label_index if wide else _field_index(table, columns, fields, needed, source)[rows]
+    for index, name in enumerate(fields):
+        if not (field_index == index).any():
+            raise InputError(f"{source} holds no reading of field '{name}'; if there is none, name it under 'hidden'.")
+    return Readings(
+        coordinates=tuple(coordinates),
+        fields=tuple(fields),
+        points=points,
+        field_index=field_index,
+        values=values[rows, label_index],
+        sensors=_sensors(table, columns, coordinates, points, rows, label_index),
+        table=table.drop(columns=_added_earlier(table, labels)),
+        rows=rows,
+        wide=wide,
+        columns=dataclasses.replace(columns, clocks=settled),
+        source=source,
+        labels=labels,
+        label_index=label_index,
+        sigma=_sigma(table, columns, (*coordinates, *fields), labels if wide else (), rows, label_index, source),
+    )
+
+
+def _form(table: pd.DataFrame, columns: Columns, fields: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
+    """Whether fields have columns of their own, and the labels of the values in one row."""
+    if columns.places:
+        return False, tuple(columns.places)
+    wide = columns.of(fields[0]) in table.columns and columns.value not in table.columns
+    return wide, tuple(fields) if wide else ("",)
+
+
+def _added_earlier(table: pd.DataFrame, labels: Sequence[str]) -> list[str]:
+    names = {*ADDED_COLUMNS, *(f"{label}_{name}" for label in labels for name in ADDED_COLUMNS)}
+    return [column for column in table.columns if column in names]
+
+
+def _values(
+    table: pd.DataFrame, columns: Columns, fields: Sequence[str], labels: Sequence[str], source: str
+) -> np.ndarray:
+    """(rows, labels), NaN where there is no reading."""
+    if columns.places:
+        if len(fields) > 1:
+            raise InputError(
+                f"{source}: a column per sensor leaves room for one field, and there are {', '.join(fields)}; "
+                "give the table in long form."
+            )
+        names, kind, remedy = list(labels), "sensor", ""
+    elif labels != ("",):
+        names, kind, remedy = [columns.of(name) for name in labels], "field", " If it is not measured, it is hidden."
+    else:
+        names, kind, remedy = [columns.value], "values", ""
+        if columns.value not in table.columns:
+            known = ", ".join(f"'{column}'" for column in table.columns)
+            raise InputError(
+                f"{source} has neither a column '{columns.of(fields[0])}' (wide form) nor a column "
+                f"'{columns.value}' (long form); it has {known}."
+            )
+    found = [column_of(table, name, source, kind, remedy) for name in names]
+    return np.stack([readings_in(column, source, columns.missing) for column in found], axis=1)
+
+
+def _points(
+    table: pd.DataFrame,
+    columns: Columns,
+    coordinates: Sequence[str],
+    labels: Sequence[str],
+    needed: np.ndarray,
+    source: str,
+) -> tuple[np.ndarray, dict[str, Clock]]:
+    """(rows, labels or 1, coordinates), and the clocks with their origins settled."""
+    axes, settled = [], {}
+    for name in coordinates:
+        if columns.places and all(name in place for place in columns.places.values()):
+            axis = np.array([columns.places[label][name] for label in labels])[None, :]
+        else:
+            column = column_of(table, columns.of(name), source, "coordinate")
+            if name in columns.clocks:
+                axis, settled[name] = times_in(column, columns.clocks[name], source, needed)
+            else:
+                axis = numbers_in(column, source, needed)
+            axis = axis[:, None]
+        axes.append(axis)
+    width = len(labels) if columns.places else 1
+    return np.stack([np.broadcast_to(axis, (len(table), width)) for axis in axes], axis=2), settled
+
+
+def _field_index(
+    table: pd.DataFrame, columns: Columns, fields: Sequence[str], needed: np.ndarray, source: str
+) -> np.ndarray:
+    if columns.places or columns.field not in table.columns:
+        if len(fields) == 1:
+            return np.zeros(len(table), int)
+        raise InputError(
+            f"{source} has no column '{columns.field}' that says which field ({', '.join(fields)}) each value is of."
+        )
+    named = table[columns.field].astype(str)
+    index = named.map({name: number for number, name in enumerate(fields)})
+    bad = index.isna().to_numpy() & needed
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"{source}, row {spoken(row)}, column '{columns.field}': '{named.iloc[row]}' is not a field of the "
+            f"problem; {nearest(str(named.iloc[row]), fields)}"
+        )
+    return index.fillna(0).to_numpy(dtype=int)
+
+
+def _sensors(
+    table: pd.DataFrame,
+    columns: Columns,
+    coordinates: Sequence[str],
+    points: np.ndarray,
+    rows: np.ndarray,
+    label_index: np.ndarray,
+) -> np.ndarray:
+    """The sensor of every reading."""
+    if columns.places:
+        return np.array(list(columns.places), dtype=object)[label_index]
+    if columns.sensor in table.columns:
+        return table[columns.sensor].astype(str).to_numpy(dtype=object)[rows]
+    fixed = [axis for axis, name in enumerate(coordinates) if name.lower() not in TIME_NAMES]
+    if not fixed:
+        return np.full(len(points), "s1", dtype=object)
+    places = np.unique(points[:, fixed], axis=0, return_inverse=True)[1].reshape(-1)
+    first_seen = pd.unique(places)
+    number = np.empty(len(first_seen), int)
+    number[first_seen] = np.arange(1, len(first_seen) + 1)
+    return np.array([f"s{n}" for n in number], dtype=object)[places]
+
+
+def _sigma(
+    table: pd.DataFrame,
+    columns: Columns,
+    names: Sequence[str],
+    fields: Sequence[str],
+    rows: np.ndarray,
+    label_index: np.ndarray,
+    source: str,
+) -> np.ndarray | None:
+    """The known deviation of every reading, from a column for all fields or one for each; None where there is none.
+
+    A stress may be called sigma too: a column that is a field or a coordinate is no deviation."""
+    taken = {columns.of(name) for name in names}
+    own = [f"{name}_{columns.sigma}" for name in fields]
+    found = own if own and all(name in table.columns for name in own) else [columns.sigma]
+    if found[0] not in table.columns or taken & set(found):
+        return None
+    needed = np.zeros((len(table), len(found)), bool)
+    place = label_index if len(found) > 1 else np.zeros_like(label_index)
+    needed[rows, place] = True
+    numbers = [numbers_in(table[name], source, needed[:, index]) for index, name in enumerate(found)]
+    sigma = np.stack(numbers, axis=1)[rows, place]
+    if (sigma <= 0.0).any():
+        reading = int(np.argmax(sigma <= 0.0))
+        raise InputError(
+            f"{source}, row {spoken(rows[reading])}, column '{found[place[reading]]}': a standard deviation must be "
+            f"above 0, found {sigma[reading]:g}; correct the cell or rename the column."
+        )
+    return sigma

@@ -1,0 +1,80 @@
+"""Known functions given as tables: a forcing that was measured, a depth map, a conductivity by temperature zone.
+
+A table holds values on a regular grid of one or more coordinates (the steps may differ) and is read between its nodes
+by linear interpolation, in JAX, where the equation asks for it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jax.scipy.ndimage import map_coordinates
+from jaxtyping import Array, Float
+
+from napinn.errors import InputError
+
+SLACK = 1e-9
+"""How far, as a share of the range, a table may fall short of the box: rounding, not a gap."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A known function on a regular grid, for `Problem(tables={"q": Table(("t",), (times,), values)})`."""
+
+    coordinates: tuple[str, ...]
+    axes: tuple[np.ndarray, ...]
+    """Ascending nodes of each coordinate."""
+    values: np.ndarray
+    """One value a node, an axis a coordinate."""
+
+    def at(self, points: Sequence[Float[Array, " n"]]) -> Float[Array, " n"]:
+        """The value at points given coordinate by coordinate; beyond the last node it stays what it is there."""
+        places = []
+        for axis, points_along in zip(self.axes, points, strict=True):
+            dtype = points_along.dtype
+            places.append(jnp.interp(points_along, jnp.asarray(axis, dtype), jnp.arange(len(axis), dtype=dtype)))
+        return map_coordinates(jnp.asarray(self.values, places[0].dtype), places, order=1, mode="nearest")
+
+    def check_covers(self, name: str, box: Mapping[str, tuple[float, float]]) -> None:
+        for coordinate, nodes in zip(self.coordinates, self.axes, strict=True):
+            if coordinate not in box:
+                raise InputError(f"table '{name}' depends on '{coordinate}', which is not a coordinate of the problem.")
+            low, high = box[coordinate]
+            slack = SLACK * (high - low)
+            if nodes[0] > low + slack or nodes[-1] < high - slack:
+                raise InputError(
+                    f"table '{name}' covers '{coordinate}' from {nodes[0]:g} to {nodes[-1]:g}, but the problem runs "
+                    f"from {low:g} to {high:g}; extend the table or narrow the range."
+                )
+
+
+def table_from_rows(rows: pd.DataFrame, coordinates: Sequence[str], value: str, source: str) -> Table:
+    """A table from one row a node, in any order; every node of the grid must be there once."""
+    numbers = {}
+    for name in (*coordinates, value):
+        if name not in rows.columns:
+            raise InputError(f"{source} has no column '{name}'; it has {', '.join(map(str, rows.columns))}.")
+        numbers[name] = pd.to_numeric(rows[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        bad = ~np.isfinite(numbers[name])
+        if bad.any():
+            raise InputError(f"{source}, row {int(np.argmax(bad)) + 2}, column '{name}': expected a finite number.")
+    axes, places = [], []
+    for name in coordinates:
+        nodes, place = np.unique(numbers[name], return_inverse=True)
+        if len(nodes) < 2:
+            raise InputError(f"{source}, column '{name}': a table needs at least two different values of it.")
+        axes.append(nodes)
+        places.append(place)
+    shape = tuple(map(len, axes))
+    flat = np.ravel_multi_index(places, shape) if math.prod(shape) <= len(rows) else np.zeros(0, int)
+    if len(rows) != math.prod(shape) or len(np.unique(flat)) != len(rows):
+        raise InputError(
+            f"{source} has {len(rows)} rows, which are not one for each of the {' × '.join(map(str, shape))} nodes "
+            f"of ({', '.join(coordinates)}); give a full grid without repeats."
+        )
+    values = np.empty(len(rows))
+    values[flat] = numbers[value]
+    return Table(tuple(coordinates), tuple(axes), values.reshape(shape))

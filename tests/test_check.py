@@ -1,0 +1,113 @@
+"""`napinn check`: what looks wrong is found before training, and what is right raises no alarm."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from napinn import Columns, Problem, Unknown
+from napinn.checks import Weight, inspect_problem, inspect_readings
+from napinn.readings import tidy
+from napinn.tables import Table
+
+BOX = {"x": (0.0, 1.0), "t": (0.0, 1.0)}
+HEAT = Problem(BOX, ("u",), ("u_t = D*u_xx",), {"D": Unknown(0.5)})
+
+
+def series(sensors=4, instants=50):
+    rng = np.random.default_rng(0)
+    places, times = np.linspace(0, 1, sensors), np.linspace(0, 1, instants)
+    x, t = (axis.reshape(-1) for axis in np.meshgrid(places, times, indexing="ij"))
+    values = np.sin(3 * x) * np.exp(-t) + rng.normal(0, 0.01, x.size)
+    return pd.DataFrame({"sensor": [f"s{int(3 * p)}" for p in x], "x": x, "t": t, "u": values})
+
+
+def findings(table, problem=HEAT, columns=None):
+    return inspect_readings(problem, tidy(table, ("x", "t"), ("u",), columns))
+
+
+def test_clean_readings_raise_no_alarm():
+    assert findings(series()) == []
+
+
+def changed(change):
+    table = series()
+    change(table)
+    return table
+
+
+def put(rows, column, value):
+    return lambda table: table.__setitem__(column, table[column].mask(table.index.isin(rows), value))
+
+
+@pytest.mark.parametrize(
+    ("table", "weight", "said"),
+    [
+        (changed(put([3, 60, 170], "u", -999.0)), Weight.DOUBT, "the value -999 of 'u' occurs 3 times"),
+        (changed(put(range(60, 75), "u", 0.25)), Weight.DOUBT, "sensor 's1' gives the same u = 0.25 for 15 readings"),
+        (changed(put([7], "x", 1.5)), Weight.OBSTACLE, "1 reading(s) lie outside the range of 'x', 0 to 1"),
+        (changed(put([7, 8], "u", np.nan)), Weight.NOTE, "2 of 200 cells hold no reading"),
+        (pd.concat([series(), series().iloc[:2]]), Weight.OBSTACLE, "2 reading(s) say again"),
+        (series().drop(index=range(60, 80)), Weight.NOTE, "the longest is of 'u' by sensor 's1', from 0.183"),
+        (series().query("t < 0.4"), Weight.DOUBT, "less than half of its range"),
+        (series().assign(u=1.0), Weight.DOUBT, "every reading of 'u' is the same"),
+    ],
+)
+def test_each_fault_of_readings_is_found(table, weight, said):
+    found = findings(table)
+    assert [finding.weight for finding in found if said in finding.text] == [weight]
+
+
+def test_coarse_rounding_is_not_taken_for_a_stuck_sensor():
+    assert findings(series().assign(u=lambda table: table["u"].round(1))) == []
+
+
+def test_a_sensor_without_readings_is_named():
+    table = pd.DataFrame({"t": [0.0, 0.5, 1.0], "a": [1.0, 2.0, 3.0], "b": [np.nan] * 3})
+    columns = Columns(places={"a": {"x": 0.0}, "b": {"x": 1.0}})
+    assert any("without any reading: b" in finding.text for finding in findings(table, columns=columns))
+
+
+ONE = Unknown(0.7)
+SIR = ("S_t = -b*S*I", "I_t = b*S*I - g*I", "R_t = g*I")
+
+
+@pytest.mark.parametrize(
+    ("fields", "hidden", "equations", "unknowns", "doubtful"),
+    [
+        (("u",), (), ("u_t = D*u_xx - h*u",), "D h", ""),
+        (("u",), (), ("u_t = a*b*u_xx",), "a b", "a b"),
+        (("u",), (), ("u_t = (a + b)*u_xx + c*u",), "a b c", "a b"),
+        (("u",), (), ("a*u_t = b*u_xx",), "a b", "a b"),
+        (("u",), (), ("u_t = a*u_xx + 0*k*u",), "a k", "k"),
+        (("u",), (), ("u_t = a**2*exp(c)*u + g*u_x",), "a c g", "a c"),
+        (("u",), ("v",), ("u_t = v", "v_t = -w*u - c*v"), "w c", ""),
+        (("u",), ("v",), ("u_t = k*v", "v_t = -g*v"), "k g", "k"),
+        (("u",), ("v",), ("u_t = u_xx", "v_t = -g*v"), "g", "g"),
+        (("u",), ("v",), ("u_t = a*v_x", "v_t = u_x"), "a", ""),
+        (("I",), ("S", "R"), SIR, "b g", ""),
+    ],
+)  # fmt: skip
+def test_unknowns_that_nothing_determines_are_found(fields, hidden, equations, unknowns, doubtful):
+    problem = Problem(BOX, fields, equations, dict.fromkeys(unknowns.split(), ONE), hidden=hidden)
+    readings = tidy(series().rename(columns={"u": fields[0]}), ("x", "t"), fields)
+    named = [finding.text.split("'")[1] for finding in inspect_problem(problem, readings)]
+    assert named == doubtful.split()
+
+
+def test_a_condition_or_a_known_forcing_can_settle_what_could_be_traded():
+    readings = tidy(series(), ("x", "t"), ("u",))
+    parts = dict(coordinates=BOX, fields=("u",), unknowns={"k": ONE}, hidden=("v",))
+    equations = ("u_t = k*v", "v_t = -v")
+    (found,) = inspect_problem(Problem(equations=equations, **parts), readings)
+    assert "traded against the scale of hidden field 'v'" in found.text
+    assert inspect_problem(Problem(equations=equations, conditions=("v = 1 at t = 0",), **parts), readings) == []
+    forcing = Table(("t",), (np.array([0.0, 1.0]),), np.array([1.0, 2.0]))
+    forced = ("u_t = k*v", "v_t = -v + q")
+    assert inspect_problem(Problem(equations=forced, tables={"q": forcing}, **parts), readings) == []
+
+
+def test_readings_along_one_line_cannot_show_what_happens_across_it():
+    readings = tidy(series().query("x == 0").assign(x=0.5), ("x", "t"), ("u",))
+    problem = Problem(BOX, ("u",), ("u_t = D*u_xx - h*u",), {"D": ONE, "h": ONE})
+    (found,) = inspect_problem(problem, readings)
+    assert "unknown 'D' cannot be determined: the readings do not vary along 'x'" in found.text

@@ -1,0 +1,91 @@
+"""A problem from one line: what is coordinate, field, hidden or unknown is told from the equation and the columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from napinn import InputError
+from napinn.problem import Unknown
+from napinn.problem_file import Words, bind_readings, deduce
+from napinn.problem_file.deduction import unknown_entry
+
+
+def table(*columns, rows=6):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.uniform(0, 1, (rows, len(columns))), columns=list(columns)).assign(sensor="a", note="b")
+
+
+@pytest.mark.parametrize(
+    ("equations", "unknowns", "columns", "coordinates", "fields", "hidden"),
+    [
+        (["u_t = D*u_xx"], ["D"], "x t u", ["x", "t"], ["u"], []),
+        (["u_t = -k*u"], ["k"], "t u", ["t"], ["u"], []),
+        (["d(T, depth, depth) = 0"], [], "depth T", ["depth"], ["T"], []),
+        (["T_depthdepth = q*sin(time)"], ["q"], "depth time T", ["depth", "time"], ["T"], []),
+        (["u_t + u*u_x + v*u_y = 0"], [], "x y t u v", ["x", "y", "t"], ["u", "v"], []),
+        (["S_t = -b*S*I", "I_t = b*S*I - g*I"], ["b", "g"], "t I", ["t"], ["I"], ["S"]),
+        (["wind_x_t = wind_x"], [], "t wind_x", ["t"], ["wind_x"], []),
+        (["u_t = -k*u"], ["k"], "x t u", ["x", "t"], ["u"], []),
+        (["sigma_t = -k*sigma"], ["k"], "t sigma", ["t"], ["sigma"], []),
+        (["u_xx = f"], [], "x u f", ["x"], ["f", "u"], []),
+    ],
+)
+def test_roles_are_told_from_the_equation_and_the_columns(equations, unknowns, columns, coordinates, fields, hidden):
+    frame = table(*columns.split())
+    file = deduce(Words(tuple(equations), tuple(unknowns)), frame, "r.csv")
+    problem, readings = bind_readings(file, frame, "r.csv")
+    assert list(problem.coordinates) == coordinates
+    assert list(problem.fields) == fields
+    assert list(problem.hidden) == hidden
+    assert len(readings) == 6 * len(fields)
+    assert problem.lows == tuple(readings.points.min(axis=0))
+
+
+def test_a_long_table_is_understood():
+    frame = table("t", "value").assign(field=["u", "v"] * 3)
+    file = deduce(Words(("u_t = v", "v_t = -w*u"), ("w",)), frame, "r.csv")
+    assert (file.fields, file.hidden) == (["u", "v"], [])
+
+
+def test_an_unknown_is_written_with_its_start_and_bounds():
+    assert unknown_entry("D") == ("D", {"start": 1.0})
+    assert unknown_entry("D=0.5") == ("D", {"start": 0.5})
+    assert unknown_entry("D = 0.5, low = 0, high=1e1") == ("D", {"start": 0.5, "low": 0.0, "high": 10.0})
+    frame = table("t", "u")
+    file = deduce(Words(("u_t = -k*u + c",), ("k=2,positive",), ("c=0.3",)), frame, "r.csv")
+    problem, _ = bind_readings(file, frame, "r.csv")
+    assert problem.unknowns == {"k": Unknown(2.0, low=0.0)}
+    assert problem.constants == {"c": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (Words(("u_t = D*u_xx",)), "'D' is no column of r.csv (x, t, u, note) and not named as an unknown"),
+        (Words(("u_time = 0*u",)), "'u_time' is no column"),
+        (Words(("u_t = u",), ("D=much",)), "'much' in 'D=much' is not a number"),
+        (Words(("u_t = u",), ("D=1,lwo=0",)), "cannot be read"),
+        (Words(("u_t = D*u",), ("D=1,low=2",)), "unknown 'D': an unknown starts at 1"),
+        (Words(("u_t - u",)), "has no '='"),
+        (Words(("u_t = u",), conditions=("u = 0 at y = 0",)), "'y' is not a coordinate"),
+    ],
+)
+def test_each_mistake_in_one_line_gets_its_sentence(words, said):
+    frame = table("x", "t", "u")
+    with pytest.raises(InputError) as caught:
+        bind_readings(deduce(words, frame, "r.csv"), frame, "r.csv", "the command line")
+    assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_condition_beyond_the_last_sensor_widens_the_box():
+    frame = table("x", "t", "u")
+    words = Words(("u_t = u_xx",), conditions=("u = 0 at x = 1.5", "u = 1 at t = -2, x = 0"))
+    problem, _ = bind_readings(deduce(words, frame, "r.csv"), frame, "r.csv")
+    assert problem.coordinates["x"] == (0.0, 1.5)
+    assert problem.lows[1] == -2.0
+
+
+def test_without_any_coordinate_the_columns_are_listed():
+    with pytest.raises(InputError, match=r"no coordinate of r\.csv is in the equation"):
+        deduce(Words(("u = 2*v",)), table("u", "v"), "r.csv")
