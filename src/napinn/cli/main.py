@@ -23,6 +23,7 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
+Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
@@ -97,6 +98,18 @@ def demo(
     from napinn.cli.demonstration import demo_command
 
     raise typer.Exit(demo_command(steps, seed, out, overwrite, json))
+
+
+@app.command()
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="HTML file; default RUN/report.html.")] = None,
+    json: Json = False,
+) -> None:
+    """Write the report of a finished run again: one HTML file, to be opened from disk or sent by mail."""
+    from napinn.cli.showing import report_command
+
+    report_command(run, out, json)
 
 
 @app.command()

@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from napinn.equations import symbol
-from napinn.problem import Problem
+from napinn.report.labels import label
 from napinn.result import FitResult
 
 FIELD_MAP = "cividis"
@@ -40,11 +40,6 @@ def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, l
         figure = Figure(figsize=(width, height))
         axes = figure.subplots(1, columns, squeeze=False)
         return figure, list(axes[0])
-
-
-def label(problem: Problem, name: str) -> str:
-    unit = problem.units.get(name)
-    return f"{symbol(name)} [{unit}]" if unit else symbol(name)
 
 
 def draw_field(result: FitResult, field: str) -> Figure:
