@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from napinn import load
-from napinn.report.figures import draw_field, draw_noise, draw_reliability, new_figure
+from napinn.report.figures import draw_field, draw_gate, draw_noise, new_figure, save
 
 IMAGES = Path(__file__).with_name("images")
 
@@ -12,11 +12,11 @@ IMAGES = Path(__file__).with_name("images")
 def main(folder: str) -> None:
     result = load(folder)
     (field,) = result.problem.fields
-    draw_field(result, field).savefig(IMAGES / "demo_field.png", dpi=110)
-    figure, (left, right) = new_figure(9.5, 3.2, 2)
+    save(draw_field(result, field), IMAGES / "demo_field.png", 110)
+    _, (left, right) = new_figure(9.5, 3.2, 2)
     draw_noise(result, field, left)
-    draw_reliability(result, right)
-    figure.savefig(IMAGES / "demo_noise.png", dpi=110)
+    draw_gate(result, right)
+    save((left, right), IMAGES / "demo_noise.png", 110)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def save(result: FitResult, folder: Path) -> None:
     table = result.readings_table()
     table.to_csv(folder / "readings.csv", index=False)
     result.history.to_csv(folder / "history.csv", index=False)
-    _field_grid(result).to_netcdf(folder / "field.nc", engine="h5netcdf")
+    field_grid(result).to_netcdf(folder / "field.nc", engine="h5netcdf")
     # Last, so that a folder with a result.json is whole.
     text = json.dumps(describe(result), indent=2, ensure_ascii=False)
     (folder / "result.json").write_text(text + "\n", encoding="utf-8")
@@ -214,7 +214,7 @@ def _fill(tree: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
     return jax.tree_util.tree_map_with_path(replace, tree)
 
 
-def _field_grid(result: FitResult) -> Any:
+def field_grid(result: FitResult) -> Any:
     """A grid fine enough to look at: about 200,000 nodes whatever the number of coordinates."""
     dimensions = len(result.problem.coordinates)
     return result.grid({1: 1001, 2: 301, 3: 61}.get(dimensions, 17))

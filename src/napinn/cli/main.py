@@ -24,6 +24,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
 Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
+FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
@@ -110,6 +111,46 @@ def report(
     from napinn.cli.showing import report_command
 
     report_command(run, out, json)
+
+
+@app.command()
+def plot(
+    run: Run,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
+    what: Annotated[str, typer.Option(help="field, noise, gate, sensors, history or parameters.")] = "field",
+    field: FieldName = None,
+    json: Json = False,
+) -> None:
+    """Draw one figure of a finished run, for a paper: it survives greyscale printing."""
+    from napinn.cli.showing import plot_command
+
+    plot_command(run, what, field, out, json)
+
+
+@app.command()
+def animate(
+    run: Run,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .gif, or .mp4 where ffmpeg is installed.")],
+    field: FieldName = None,
+    json: Json = False,
+) -> None:
+    """The field of a finished run through time, with its readings."""
+    from napinn.cli.showing import animate_command
+
+    animate_command(run, field, out, json)
+
+
+@app.command()
+def export(
+    run: Run,
+    what: Annotated[str, typer.Option(help="field (NetCDF), model (StableHLO) or readings (Parquet).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    json: Json = False,
+) -> None:
+    """Field, network or readings of a finished run in a form that other tools open."""
+    from napinn.cli.showing import export_command
+
+    export_command(run, what, out, json)
 
 
 @app.command()
