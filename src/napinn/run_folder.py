@@ -19,6 +19,7 @@ import pandas as pd
 from napinn.errors import InputError
 from napinn.fitting import initial
 from napinn.io import read_csv
+from napinn.loggers import LIVE_FILES
 from napinn.methods import SETTINGS
 from napinn.objective import Law, Learned
 from napinn.problem import Problem, Unknown
@@ -40,13 +41,18 @@ def prepare(folder: Path, overwrite: bool) -> None:
         if any(folder.iterdir()):
             if not overwrite:
                 raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
-            if not (folder / "result.json").exists():
+            if not ((folder / "result.json").exists() or _only_begun(folder)):
                 raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
             shutil.rmtree(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def _only_begun(folder: Path) -> bool:
+    """Whether all that a folder holds is what a fit writes as it goes, left by one that was killed."""
+    return {path.name for path in folder.iterdir()} <= set(LIVE_FILES)
 
 
 def save(result: FitResult, folder: Path) -> None:

@@ -45,13 +45,16 @@ def fit(
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
     overwrite: Overwrite = False,
+    log: Annotated[
+        list[str] | None, typer.Option(help="Also log to tensorboard or mlflow. Give it again for both.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     from napinn.cli.fitting import Choice, fit_command
 
     choice = Choice(method, backbone, density, loss, steps, double)
-    raise typer.Exit(fit_command(readings, problem, choice, seed, out, overwrite, json))
+    raise typer.Exit(fit_command(readings, problem, choice, seed, out, overwrite, json, tuple(log or ())))
 
 
 @app.command()
@@ -151,6 +154,18 @@ def export(
     from napinn.cli.showing import export_command
 
     export_command(run, what, out, json)
+
+
+@app.command()
+def watch(
+    run: Annotated[Path, typer.Argument(help="Run folder of a fit that runs or is finished.")],
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+) -> None:
+    """Follow a fit in the browser while it runs; only this machine can see the page. Ctrl-C ends it."""
+    from napinn.cli.showing import watch_command
+
+    watch_command(run, port, no_open)
 
 
 @app.command()

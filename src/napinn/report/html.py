@@ -58,10 +58,10 @@ def report_html(result: FitResult, truth: Truth | None = None, intervals: Interv
         _settings(result),
         "</main>",
     ]
-    return page(f"napinn: {result.problem.name}", "".join(parts), bundle)
+    return page(f"napinn: {result.problem.name}", "".join(parts), ("dress.js", "page.js"), bundle)
 
 
-def page(title: str, body: str, bundle: Json) -> str:
+def page(title: str, body: str, scripts: Sequence[str], bundle: Json | None = None) -> str:
     """A whole document; the bundle cannot end its script element, because every `<` in it is written as an escape."""
     data = json.dumps(bundle, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     return (
@@ -70,7 +70,7 @@ def page(title: str, body: str, bundle: Json) -> str:
         f"<title>{html.escape(title)}</title>\n<style>\n{resource('page.css')}</style></head>\n<body>{body}\n"
         f"<script>{plotly.offline.get_plotlyjs()}</script>\n"
         f'<script type="application/json" id="bundle">{data}</script>\n'
-        f"<script>\n{resource('page.js')}</script></body></html>\n"
+        f"<script>\n{''.join(resource(name) for name in scripts)}</script></body></html>\n"
     )
 
 

@@ -1,36 +1,17 @@
-// The page of a finished fit: unpacks the bundle, draws the charts in the colours of the chosen dress, and moves the
-// field with its sliders. Everything it needs is in the page; it asks nothing of the network.
+// The page of a finished fit: draws the charts of the bundle and moves the field with its sliders. Everything it needs
+// is in the page; it asks nothing of the network.
 "use strict";
 (() => {
   const bundle = JSON.parse(document.getElementById("bundle").textContent);
-  const root = document.documentElement;
-  const byId = (name) => document.getElementById(name);
+  const { root, byId, plain, unpack } = napinn;
   const field = bundle.field;
   const state = { field: 0, layer: "fitted", sensor: null, steps: {} };
-  const CONFIG = {
-    responsive: true, displaylogo: false, displayModeBar: window.matchMedia("(hover: hover)").matches ? "hover" : false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-    toImageButtonOptions: { format: "svg" },
-  };
   // On a map of the field, whose colours are fixed, pale marks are reliable.
   const RELIABILITY = [[0, "#b3340a"], [0.5, "#f3b27a"], [1, "#ffffff"]];
   const FIELD_MAP = "Cividis";
   const ERROR_MAP = "RdBu";
 
-  // Arrays ------------------------------------------------------------------------------------------------------
-  const TYPES = { f4: Float32Array, f8: Float64Array, i2: Int16Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
-  const unpacked = new Map();
-
-  function unpack(entry) {
-    if (!unpacked.has(entry)) {
-      const bytes = Uint8Array.from(atob(entry.data), (mark) => mark.charCodeAt(0));
-      const raw = new TYPES[entry.packed](bytes.buffer);
-      const numbers = entry.low === undefined ? raw : Float32Array.from(raw, (q) => entry.low + ((q + 32767) / 65534) * entry.width);
-      unpacked.set(entry, numbers);
-    }
-    return unpacked.get(entry);
-  }
-
-  const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  // Readings ----------------------------------------------------------------------------------------------------
   const spoken = bundle.sensors.map(plain);
   const columns = {};
   for (const [name, entry] of Object.entries(bundle.columns)) columns[name] = unpack(entry);
@@ -41,44 +22,7 @@
     return Float64Array.from(chosen, (i) => column[i]);
   }
 
-  // Colours -----------------------------------------------------------------------------------------------------
-  const wishesDark = window.matchMedia("(prefers-color-scheme: dark)");
-  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-
-  function dress(dark) {
-    root.dataset.theme = dark ? "dark" : "light";
-    byId("theme").setAttribute("aria-pressed", String(dark));
-  }
-
-  function resolve(value) {
-    if (typeof value === "string") {
-      if (value === "@reliability") return [[0, colour("flagged")], [0.5, colour("between")], [1, colour("good")]];
-      return value.startsWith("@") ? colour(value.slice(1)) : value;
-    }
-    if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
-    if (value.packed) return unpack(value);
-    if (value.column) return pick(value.column, unpack(bundle.picks[value.pick]));
-    if (Array.isArray(value)) return value.map(resolve);
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolve(inner)]));
-  }
-
-  function axis(given) {
-    return { gridcolor: "@grid", zerolinecolor: "@grid", linecolor: "@line", automargin: true, ...given,
-      title: { standoff: 8, ...given.title } };
-  }
-
-  function show(id, figure) {
-    const place = byId(id);
-    if (!place) return;
-    const layout = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: "@ink", family: "inherit", size: 13 },
-      margin: { l: 8, r: 12, t: 26, b: 8 }, hovermode: "closest", dragmode: window.innerWidth < 700 ? false : "zoom",
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" }, modebar: { bgcolor: "@paper", color: "@soft", activecolor: "@ink" },
-      hoverlabel: { bgcolor: "@card", bordercolor: "@line", font: { color: "@ink" } },
-      ...figure.layout, xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
-    };
-    return Plotly.react(place, resolve(figure.data), resolve(layout), CONFIG);
-  }
+  const show = (id, figure) => napinn.show(id, figure, (entry) => pick(entry.column, unpack(bundle.picks[entry.pick])));
 
   // The field ---------------------------------------------------------------------------------------------------
   const nodes = {};
@@ -279,7 +223,7 @@
   function drawAll() { drawField(); drawSeries(); charts.forEach(drawChart); }
 
   const charts = Object.entries(bundle.charts);
-  dress(wishesDark.matches);
+  napinn.dress(drawAll);
   for (const { name } of field.sliders) slideTo(name, nodes[name].length >> 1);
   gather();
   drawField();
@@ -287,9 +231,6 @@
   listSensors();
   drawSeries();
 
-  byId("theme").addEventListener("click", () => { dress(root.dataset.theme !== "dark"); drawAll(); });
-  wishesDark.addEventListener("change", () => { dress(wishesDark.matches); drawAll(); });
-  window.addEventListener("beforeprint", drawAll);
   for (const slider of document.querySelectorAll("[data-slide]"))
     slider.addEventListener("input", () => { slideTo(slider.dataset.slide, Number(slider.value)); drawField(); });
   for (const button of document.querySelectorAll("[data-play]")) button.addEventListener("click", () => play(button));
