@@ -63,7 +63,7 @@ def plane():
         units={"x": "m", "y": "m", "t": "s", "u": "K"},
     )  # fmt: skip
     values = spoilt(x + y * t)
-    result = tiny_fit(problem, pd.DataFrame({"x": x, "y": y, "t": t, "u": values}), na_pinn(40, **TINY))
+    result = tiny_fit(problem, pd.DataFrame({"x": x, "y": y, "t": t, "u": values}), mad_pinn(40, **TINY))
     truth = Truth(lambda p: (p[:, 0] + p[:, 1] * p[:, 2])[:, None], values - (x + y * t) > 0.5, {"D": 0.0})
     return result, truth
 

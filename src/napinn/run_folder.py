@@ -33,15 +33,15 @@ FORMAT = 1
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
-def prepare(folder: Path, overwrite: bool) -> None:
-    """Make the folder before any training, so that a refusal costs nothing."""
+def prepare(folder: Path, overwrite: bool, whole: str = "result.json") -> None:
+    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours."""
     if folder.exists():
         if not folder.is_dir():
             raise InputError(f"{folder} is a file; name a folder for the run.")
         if any(folder.iterdir()):
             if not overwrite:
                 raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
-            if not ((folder / "result.json").exists() or _only_begun(folder)):
+            if not ((folder / whole).exists() or _only_begun(folder)):
                 raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
             shutil.rmtree(folder)
     try:

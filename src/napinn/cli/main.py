@@ -157,6 +157,22 @@ def export(
 
 
 @app.command()
+def compare(
+    paths: Annotated[list[Path], typer.Argument(help="A problem file and a CSV file of readings, or run folders.")],
+    methods: Annotated[str, typer.Option("--methods", "-m", help="Names with commas between.")] = "pinn,na_pinn",
+    steps: Steps = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = Path("runs/comparison"),
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Several methods on your readings, judged on readings held out from all; or finished runs side by side."""
+    from napinn.cli.comparing import compare_command
+
+    compare_command(paths, methods, steps, seed, out, overwrite, json)
+
+
+@app.command()
 def watch(
     run: Annotated[Path, typer.Argument(help="Run folder of a fit that runs or is finished.")],
     port: Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)] = 0,
