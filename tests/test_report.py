@@ -129,7 +129,7 @@ def test_a_large_run_makes_a_page_that_can_be_mailed():
     readings = read_table(table, ("x", "y", "t"), ("u",))
     page = report_html(fit(problem, readings, pinn(2, backbone=MLP(4, 1), collocation_batch=8, reading_batch=8)))
     assert len(page.encode()) < 8e6
-    assert "of 22,500 readings, evenly thinned" in page
+    assert "Shown: 1,000 of 22,500 good readings, evenly thinned." in page
     bundle = json.loads(page.split('id="bundle">')[1].split("</script>")[0])
     assert len(bundle["field"]["axes"]["t"]["data"]) == len(packed(times, "f8")["data"])
 

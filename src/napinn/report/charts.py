@@ -118,11 +118,9 @@ def gate_chart(result: FitResult) -> Chart | None:
         {"type": "scatter", "mode": "lines", "name": "gate", "x": packed(grid), "y": packed(gate_curve(result, grid)),
          "line": {"color": "@ink", "width": 2}, "hoverinfo": "skip"}
     ]  # fmt: skip
-    shown = 0
     for part, name, marker in ((~result.flagged, "good", "circle"), (result.flagged, "flagged", "x-thin-open")):
         found = chosen[part[chosen]]
         found = found[thinned(len(found), MOST_POINTS)]
-        shown += len(found)
         data.append(
             {"type": "scatter", "mode": "markers", "name": name, "x": packed(standard[found]),
              "y": packed(result.reliability[found]), "marker": {"color": f"@{name}", "size": 6, "symbol": marker},
@@ -135,9 +133,7 @@ def gate_chart(result: FitResult) -> Chart | None:
         f"How a misfit becomes a reliability: steepness {steepness:.3g}, cutoff {cutoff:.3g} deviations below the "
         "mean. Below the dotted line a reading is flagged."
     )
-    if shown < len(result.readings):
-        caption += f" Shown: {shown:,} of {len(result.readings):,} readings, evenly thinned."
-    return Chart("gate", "Reliability gate", caption, data, layout)
+    return Chart("gate", "Reliability gate", f"{caption} {thinning_note(result)}".strip(), data, layout)
 
 
 def misfit_charts(result: FitResult, number: int) -> list[Chart]:

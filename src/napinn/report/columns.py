@@ -74,10 +74,13 @@ def _picks(result: FitResult, chosen: np.ndarray) -> Json:
     return picks
 
 
-def thinning_note(result: FitResult, field: int) -> str:
-    """What a chart of single readings says where it does not show all of them."""
-    of_field = result.readings.field_index == field
-    parts = [int((of_field & part).sum()) for part in (~result.flagged, result.flagged)]
-    held = len(sent(result)) / max(len(result.readings), 1)
-    shown = sum(min(round(part * held), MOST_POINTS) for part in parts)
-    return f"Shown: {shown:,} of {sum(parts):,} readings, evenly thinned." if shown < sum(parts) else ""
+def thinning_note(result: FitResult, field: int | None = None) -> str:
+    """What a chart of single readings, of one field or of all, says where it does not show every one."""
+    chosen = sent(result)
+    of_field = np.ones(len(result.readings), bool) if field is None else result.readings.field_index == field
+    parts = []
+    for name, part in (("good", of_field & ~result.flagged), ("flagged", of_field & result.flagged)):
+        whole, shown = int(part.sum()), min(int(part[chosen].sum()), MOST_POINTS)
+        if shown < whole:
+            parts.append(f"{shown:,} of {whole:,} {name} readings")
+    return f"Shown: {' and '.join(parts)}, evenly thinned." if parts else ""

@@ -50,6 +50,8 @@ const napinn = (() => {
       hoverlabel: { bgcolor: "@card", bordercolor: "@line", font: { color: "@ink" } },
       ...figure.layout, xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
     };
+    // A printer does not wait for a chart to notice its new size.
+    if (root.classList.contains("printing")) Object.assign(layout, { width: place.clientWidth, height: place.clientHeight });
     Plotly.react(place, resolve(figure.data, column), resolve(layout, column), CONFIG);
   }
 
@@ -64,10 +66,16 @@ const napinn = (() => {
     wear(wishesDark.matches);
     wishesDark.addEventListener("change", () => { wear(wishesDark.matches); redraw(); });
     byId("theme").addEventListener("click", () => { wear(root.dataset.theme !== "dark"); redraw(); });
-    // Paper is light, whatever the screen wears.
+    // Paper is light and narrow, whatever the screen wears.
     let worn = root.dataset.theme;
-    window.addEventListener("beforeprint", () => { worn = root.dataset.theme; wear(false); redraw(); });
-    window.addEventListener("afterprint", () => { wear(worn === "dark"); redraw(); });
+    const print = (begins) => {
+      if (begins) worn = root.dataset.theme;
+      root.classList.toggle("printing", begins);
+      wear(!begins && worn === "dark");
+      redraw();
+    };
+    window.addEventListener("beforeprint", () => print(true));
+    window.addEventListener("afterprint", () => print(false));
   }
 
   return { root, byId, plain, unpack, show, dress };
