@@ -41,6 +41,8 @@ def main(folder: str) -> None:
 
 def screenshot(page: Path, picture: Path) -> None:
     """The top of a page, made smaller and of 256 colours, so that the file stays small."""
+    if not Path(CHROMIUM).exists():
+        sys.exit("The screenshot needs Chromium; 'apt-get install chromium' adds it.")
     with tempfile.TemporaryDirectory() as profile:
         target = Path(profile) / "shot.png"
         window = [f"--window-size={WIDTH},{HEIGHT}", f"--user-data-dir={profile}", f"--screenshot={target}"]

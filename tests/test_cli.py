@@ -89,6 +89,8 @@ def test_a_folder_that_is_no_run_is_never_removed(folder, monkeypatch, capfd):
         (["fit", "readings.csv", "-p", "problem.yaml", "--steps", "0"], "--steps"),
         (["simulate", "alen_cahn"], "did you mean 'allen_cahn'?"),
         (["simulate", "allen_cahn", "--outliers", "1.5", "-o", "new.csv"], "share of outliers"),
+        (["fit", "readings.csv", "-p", "problem.yaml", "--log", "tensorbord"], "did you mean 'tensorboard'?"),
+        (["watch", "nowhere"], "nowhere is not there"),
         (["frobnicate"], "frobnicate"),
         (["reproduce", "mian"], "there is no study 'mian'; did you mean 'main'?"),
         (["reproduce", "main", "--preset", "quik"], "did you mean 'quick'?"),

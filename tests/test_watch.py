@@ -15,9 +15,9 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from browser import chromium, needs_chromium
 from napinn import InputError
-from napinn.loggers import HistoryFile, MLflow, TensorBoard, together
+from napinn.loggers import HistoryFile, MLflow, TensorBoard, check_loggers, together
 from napinn.report.watching import server, status
-from napinn.run_folder import prepare
+from napinn.run_folder import prepare, save
 from napinn.training import Snapshot
 
 
@@ -48,7 +48,7 @@ def ask(found, path: str, host: str | None = None) -> tuple[int, bytes]:
     return answer.status, body
 
 
-def test_a_history_grows_in_whole_files_and_ends_clean(tmp_path):
+def test_a_history_grows_in_whole_files(tmp_path):
     assert status(tmp_path)["state"] == "waiting"
     record = HistoryFile(tmp_path, seconds_between=0.0)
     for done in (10, 20, 30):
@@ -56,12 +56,24 @@ def test_a_history_grows_in_whole_files_and_ends_clean(tmp_path):
         assert pd.read_csv(tmp_path / "history.csv")["step"].tolist()[-1] == done
     told = status(tmp_path)
     assert (told["state"], told["progress"]["done"], told["unknowns"]) == ("running", 30, ["k"])
-    record.close()
-    assert status(tmp_path)["state"] == "stopped"
-    assert {path.name for path in tmp_path.iterdir()} == {"history.csv"}
-    # What a killed fit leaves is no one's work, so it may be replaced.
+    assert {path.name for path in tmp_path.iterdir()} == {"history.csv", "progress.json"}
+
+
+def test_what_a_killed_fit_leaves_may_be_replaced_and_nothing_else(tmp_path):
+    HistoryFile(tmp_path, seconds_between=0.0)(snapshot(10))
     prepare(tmp_path, overwrite=True)
     assert not any(tmp_path.iterdir())
+    (tmp_path / "history.csv").write_text("year,event\n1066,Hastings\n")
+    with pytest.raises(InputError, match="not a run of napinn"):
+        prepare(tmp_path, overwrite=True)
+    assert (tmp_path / "history.csv").exists()
+
+
+def test_a_saved_result_ends_the_running(finished, tmp_path):
+    HistoryFile(tmp_path, seconds_between=0.0)(snapshot(10))
+    save(finished, tmp_path)
+    assert status(tmp_path)["state"] == "finished"
+    assert status(tmp_path)["history"]["step"] == finished.history["step"].tolist()
 
 
 def test_the_server_shows_one_folder_to_one_machine(tmp_path):
@@ -152,7 +164,7 @@ def test_mlflow_gets_every_number_and_is_ended_after_a_failure(monkeypatch):
 
 
 @pytest.mark.parametrize(("module", "extra"), [("tensorboardX", "tensorboard"), ("mlflow", "mlflow")])
-def test_a_missing_library_is_one_sentence(tmp_path, monkeypatch, module, extra):
+def test_a_missing_library_is_one_sentence(monkeypatch, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(InputError, match=rf"pip install 'napinn\[{extra}\]'"):
-        TensorBoard(tmp_path) if extra == "tensorboard" else MLflow("run")
+        check_loggers([extra])

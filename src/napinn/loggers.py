@@ -14,11 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from napinn.errors import InputError
+from napinn.errors import InputError, nearest
 from napinn.training import Snapshot
 
-LIVE_FILES = ("history.csv", "progress.json")
-"""What a run folder holds while the fit is still running."""
+PROGRESS = "progress.json"
+"""Stands in a run folder from the first steps until the result is saved."""
+LIVE_FILES = frozenset({PROGRESS, f".{PROGRESS}.part", "history.csv", ".history.csv.part", "tensorboard"})
+"""All that a run folder may hold while the fit is still running."""
 
 
 class Logger(abc.ABC):
@@ -53,11 +55,10 @@ class HistoryFile(Logger):
         # The record is a convenience: a full disk must not cost the fit.
         with contextlib.suppress(OSError):
             _replace(self.folder / "history.csv", pd.DataFrame(self.rows).to_csv(index=False))
-            _replace(self.folder / "progress.json", json.dumps(state))
+            _replace(self.folder / PROGRESS, json.dumps(state))
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            (self.folder / "progress.json").unlink(missing_ok=True)
+        """The files stay: whoever saves the result takes away the sign that a fit is running."""
 
 
 def _replace(path: Path, text: str) -> None:
@@ -71,7 +72,7 @@ class TensorBoard(Logger):
     """Scalars for TensorBoard, in a folder."""
 
     def __init__(self, folder: Path):
-        self.writer = _library("tensorboardX", "tensorboard").SummaryWriter(str(folder))
+        self.writer = _library("tensorboard").SummaryWriter(str(folder))
 
     def __call__(self, snapshot: Snapshot) -> None:
         for name, value in numbers(snapshot).items():
@@ -85,7 +86,7 @@ class MLflow(Logger):
     """Metrics of one MLflow run, in whatever store MLflow is set up for."""
 
     def __init__(self, name: str):
-        self.mlflow = _library("mlflow", "mlflow")
+        self.mlflow = _library("mlflow")
         self.mlflow.start_run(run_name=name)
 
     def __call__(self, snapshot: Snapshot) -> None:
@@ -104,19 +105,28 @@ def numbers(snapshot: Snapshot) -> dict[str, float]:
     }
 
 
-def _library(module: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise InputError(
-            f"logging to {extra} needs the library {module}; add it with: pip install 'napinn[{extra}]'"
-        ) from None
-
-
 LOGGERS: Mapping[str, Callable[[Path], Logger]] = {
     "tensorboard": lambda run: TensorBoard(run / "tensorboard"),
     "mlflow": lambda run: MLflow(run.name),
 }
+LIBRARIES = {"tensorboard": "tensorboardX", "mlflow": "mlflow"}
+
+
+def check_loggers(names: Sequence[str]) -> None:
+    """Refuse an unknown name or a missing library before anything is made or trained."""
+    for name in names:
+        if name not in LOGGERS:
+            raise InputError(f"there is no logger '{name}'; {nearest(name, LOGGERS)}")
+        _library(name)
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(LIBRARIES[name])
+    except ImportError:
+        raise InputError(
+            f"logging to {name} needs the library {LIBRARIES[name]}; add it with: pip install 'napinn[{name}]'"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ import pandas as pd
 from napinn.errors import InputError
 from napinn.fitting import initial
 from napinn.io import read_csv
-from napinn.loggers import LIVE_FILES
+from napinn.loggers import LIVE_FILES, PROGRESS
 from napinn.methods import SETTINGS
 from napinn.objective import Law, Learned
 from napinn.problem import Problem, Unknown
@@ -51,8 +51,9 @@ def prepare(folder: Path, overwrite: bool, whole: str = "result.json") -> None:
 
 
 def _only_begun(folder: Path) -> bool:
-    """Whether all that a folder holds is what a fit writes as it goes, left by one that was killed."""
-    return {path.name for path in folder.iterdir()} <= set(LIVE_FILES)
+    """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
+    found = {path.name for path in folder.iterdir()}
+    return PROGRESS in found and found <= LIVE_FILES
 
 
 def save(result: FitResult, folder: Path) -> None:
@@ -67,6 +68,7 @@ def save(result: FitResult, folder: Path) -> None:
     # Last, so that a folder with a result.json is whole.
     text = json.dumps(describe(result), indent=2, ensure_ascii=False)
     (folder / "result.json").write_text(text + "\n", encoding="utf-8")
+    (folder / PROGRESS).unlink(missing_ok=True)
 
 
 def load(folder: Path | str, problem: Problem | None = None) -> FitResult:

@@ -16,7 +16,7 @@ from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fitting import fit
 from napinn.io import read_csv
-from napinn.loggers import LOGGERS, HistoryFile, together
+from napinn.loggers import LOGGERS, HistoryFile, check_loggers, together
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 from napinn.problem_file import bind_readings, load_problem_file
 from napinn.report.html import write_report
@@ -75,9 +75,7 @@ def fit_command(
     recipe = choice.make()
     bound, table = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
     folder = out or Path("runs") / readings.stem
-    for name in logs:
-        if name not in LOGGERS:
-            raise InputError(f"there is no logger '{name}'; {nearest(name, LOGGERS)}")
+    check_loggers(logs)
     prepare(folder, overwrite)
     loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in logs)]
     with (

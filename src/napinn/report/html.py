@@ -131,10 +131,11 @@ def _figure(chart: Chart, tall: bool = False) -> str:
     )
 
 
-def _plot(name: str, title: str, caption: str, controls: str = "") -> str:
-    said = f"<p>{html.escape(caption)}</p>" if caption else ""
+def _plot(name: str, title: str, caption: str, controls: str = "", notes: Sequence[str] = ()) -> str:
+    """A tall chart that the page's script fills; the notes are about one field each."""
+    about = "".join(f'<p data-field="{number}">{html.escape(note)}</p>' for number, note in enumerate(notes) if note)
     return (
-        f"<figure><figcaption><h3>{html.escape(title)}</h3>{said}</figcaption>{controls}"
+        f"<figure><figcaption><h3>{html.escape(title)}</h3><p>{html.escape(caption)}</p>{about}</figcaption>{controls}"
         f'<div class="plot tall" id="{name}"></div></figure>'
     )
 
@@ -156,18 +157,19 @@ def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, has
 
 def _field_figures(result: FitResult, view: View, has_truth: bool) -> str:
     marks = "Dots are readings, pale where reliable; crosses are flagged."
-    note = "" if view.kind is Kind.MAP and view.sliders else thinning_note(result, 0)
-    caption = f"{marks} {note}".strip()
+    notes = [thinning_note(result, number) for number in range(len(result.problem.fields))]
     sliders = "".join(_slider(view, name) for name in view.sliders)
     match view.kind:
         case Kind.CURVE:
-            return _plot("field", "Fitted field and readings", f"Crosses are flagged readings. {note}".strip())
+            return _plot("field", "Fitted field and readings", "Crosses are flagged readings.", "", notes)
         case Kind.SPACE_TIME:
-            left = _plot("field", "Field over space and time", caption, _layers(has_truth))
+            left = _plot("field", "Field over space and time", marks, _layers(has_truth), notes)
             right = _plot("profile", "Profile at one instant", "The dotted line on the map is this instant.", sliders)
             return f'<div class="grid">{left}{right}</div>'
         case Kind.MAP:
-            return _plot("field", "Fitted field and readings", caption, _layers(has_truth) + sliders)
+            # With sliders, all readings of a step are drawn.
+            controls = _layers(has_truth) + sliders
+            return _plot("field", "Fitted field and readings", marks, controls, [] if view.sliders else notes)
 
 
 def _series(several: bool) -> str:

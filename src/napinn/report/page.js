@@ -93,7 +93,7 @@
   }
 
   function drawField() {
-    const name = field.names[state.field], label = bundle.labels[name];
+    const name = field.names[state.field], label = (state.layer === "error" ? "error of " : "") + bundle.labels[name];
     if (field.kind === "curve") {
       const line = (which, more) => ({ type: "scatter", mode: "lines", x: across, y: layer(which), ...more });
       const lines = [line("fitted", { name: "fitted", line: { color: "@ink", width: 2 } })];
@@ -119,7 +119,7 @@
     if (field.square) layout.yaxis.scaleanchor = "x";
     if (spaceTime) layout.shapes = [instantLine()];
     const drawn = show("field", { data: [map, ...marks], layout });
-    if (spaceTime) drawProfile(label);
+    if (spaceTime) drawProfile(bundle.labels[name]);
     return drawn;
   }
 
@@ -207,10 +207,14 @@
   }
 
   // Putting it together -----------------------------------------------------------------------------------------
+  // Charts and notes that are about one field are hidden while another is chosen.
+  function chooseField(number) {
+    state.field = number;
+    for (const part of document.querySelectorAll("[data-field]")) part.hidden = Number(part.dataset.field) !== number;
+  }
+
   function drawChart([id, figure]) {
-    const hidden = figure.field !== null && figure.field !== state.field;
-    byId(id).closest("figure").hidden = hidden;
-    if (!hidden) show(id, figure);
+    if (figure.field === null || figure.field === state.field) show(id, figure);
   }
 
   // What stands at the top comes first; the browser may paint and listen between two charts.
@@ -225,6 +229,7 @@
   const charts = Object.entries(bundle.charts);
   napinn.dress(drawAll);
   for (const { name } of field.sliders) slideTo(name, nodes[name].length >> 1);
+  chooseField(0);
   gather();
   drawField();
   if (bundle.charts.sensors) drawChart(["sensors", bundle.charts.sensors]);
@@ -234,7 +239,7 @@
   for (const slider of document.querySelectorAll("[data-slide]"))
     slider.addEventListener("input", () => { slideTo(slider.dataset.slide, Number(slider.value)); drawField(); });
   for (const button of document.querySelectorAll("[data-play]")) button.addEventListener("click", () => play(button));
-  byId("choose-field")?.addEventListener("change", (event) => { state.field = Number(event.target.value); drawAll(); });
+  byId("choose-field")?.addEventListener("change", (event) => { chooseField(Number(event.target.value)); drawAll(); });
   byId("choose-layer")?.addEventListener("change", (event) => { state.layer = event.target.value; drawField(); });
   drawInTurn(charts.filter(([id]) => id !== "sensors"));
 })();
