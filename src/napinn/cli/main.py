@@ -179,7 +179,7 @@ def watch(
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
 ) -> None:
     """Follow a fit in the browser while it runs; only this machine can see the page. Ctrl-C ends it."""
-    from napinn.cli.showing import watch_command
+    from napinn.cli.watching import watch_command
 
     watch_command(run, port, no_open)
 

@@ -1,8 +1,6 @@
-"""`napinn report`, `plot`, `animate`, `export` and `watch`: what can be seen and made of a run."""
+"""`napinn report`, `plot`, `animate` and `export`: what can be made of a finished run."""
 
-import contextlib
 import json
-import webbrowser
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,18 +52,6 @@ def export_command(run: Path, what: str, out: Path, as_json: bool) -> None:
     result = load(run)
     note = write_file(out, lambda: export(result, out))
     tell({"what": what, "file": str(out), "note": note}, f"{out}: {note}", as_json)
-
-
-def watch_command(run: Path, port: int, no_open: bool) -> None:
-    from napinn.report.watching import ADDRESS, server
-
-    with server(run, port) as running:
-        address = f"http://{ADDRESS}:{running.server_port}/"
-        Console().print(f"watching {escape(str(run))} at {address}, until Ctrl-C", soft_wrap=True, highlight=False)
-        if not no_open:
-            webbrowser.open(address)
-        with contextlib.suppress(KeyboardInterrupt):
-            running.serve_forever()
 
 
 def _chosen(word: str, table: Mapping[str, Named], kind: str) -> Named:

@@ -1,23 +1,22 @@
 """`report.html`: one self-contained file with the answer first; it opens from disk and asks nothing of the network.
 
-The page is text, a bundle of data in JSON, and three resources: the style sheet and the script beside this file, and
-plotly, which draws. Whatever the user has named is escaped, in the text and in the bundle."""
+The page is text, a bundle of data in JSON, and scripts that draw it. Whatever the user has named is escaped, in the
+text and in the bundle."""
 
 import html
 import json
 import math
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.offline
 
 from napinn.equations import symbol
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
 from napinn.report.charts import Chart, charts_of, error_chart, history_charts, sensors_chart
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
+from napinn.report.document import page
 from napinn.report.labels import label
 from napinn.report.truth import Truth
 from napinn.report.view import Kind, View, time_of, view_of
@@ -59,23 +58,6 @@ def report_html(result: FitResult, truth: Truth | None = None, intervals: Interv
         "</main>",
     ]
     return page(f"napinn: {result.problem.name}", "".join(parts), ("dress.js", "page.js"), bundle)
-
-
-def page(title: str, body: str, scripts: Sequence[str], bundle: Json | None = None) -> str:
-    """A whole document; the bundle cannot end its script element, because every `<` in it is written as an escape."""
-    data = json.dumps(bundle, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>{html.escape(title)}</title>\n<style>\n{resource('page.css')}</style></head>\n<body>{body}\n"
-        f"<script>{plotly.offline.get_plotlyjs()}</script>\n"
-        f'<script type="application/json" id="bundle">{data}</script>\n'
-        f"<script>\n{''.join(resource(name) for name in scripts)}</script></body></html>\n"
-    )
-
-
-def resource(name: str) -> str:
-    return resources.files("napinn.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _field(result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None) -> Json:

@@ -6,9 +6,12 @@
   const COLOURS = ["@ink", "@good", "@flagged", "@soft"];
   let latest = null;
 
-  function lines(names) {
+  // A loss that a phase does not have is written as zero, which a logarithmic axis cannot show.
+  const positive = (values) => values.map((value) => (value > 0 ? value : null));
+
+  function lines(names, logarithmic) {
     return names.filter((name) => name in latest.history).map((name, number) => ({
-      type: "scatter", mode: "lines", name: plain(name), x: latest.history.step, y: latest.history[name],
+      type: "scatter", mode: "lines", name: plain(name), x: latest.history.step, y: logarithmic ? positive(latest.history[name]) : latest.history[name],
       line: { color: COLOURS[number % 4], dash: DASHES[number % 4], width: 1.8 },
     }));
   }
@@ -16,7 +19,7 @@
   function draw() {
     if (!latest) return;
     const chart = (id, names, title, more = {}) => napinn.show(id, {
-      data: lines(names), layout: { showlegend: true, xaxis: { title: { text: "training step" } }, yaxis: { title: { text: title }, ...more } },
+      data: lines(names, more.type === "log"), layout: { showlegend: true, xaxis: { title: { text: "training step" } }, yaxis: { title: { text: title }, ...more } },
     });
     chart("losses", ["total", "equation", "data"], "loss (dimensionless)", { type: "log", exponentformat: "power", dtick: 1 });
     chart("unknowns", latest.unknowns, "coefficient");

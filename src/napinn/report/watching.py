@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from napinn.errors import InputError
-from napinn.report.html import page
+from napinn.report.document import page
 
 ADDRESS = "127.0.0.1"
 HOSTS = frozenset({ADDRESS, "localhost"})
