@@ -16,27 +16,31 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 install_import_hook("napinn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 import pytest  # noqa: E402
 
+from napinn.fitting import fit  # noqa: E402
 from napinn.methods import na_pinn  # noqa: E402
 from napinn.networks import MLP  # noqa: E402
 from napinn.problem import Problem, Unknown  # noqa: E402
 from napinn.readings import Readings, read_table  # noqa: E402
+from napinn.result import FitResult  # noqa: E402
+from napinn.run_folder import load, save  # noqa: E402
 from napinn.training import Method  # noqa: E402
 
 DECAY = 0.8
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def decay_problem() -> Problem:
     """u' = -k u, the smallest inverse problem there is."""
     return Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)}, name="decay")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def decay_table() -> pd.DataFrame:
     """400 readings of exp(-k t) with small noise; every tenth is a gross positive outlier."""
     rng = np.random.default_rng(3)
@@ -46,12 +50,12 @@ def decay_table() -> pd.DataFrame:
     return pd.DataFrame({"t": times, "u": values})
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def decay_readings(decay_problem: Problem, decay_table: pd.DataFrame) -> Readings:
     return read_table(decay_table, tuple(decay_problem.coordinates), decay_problem.fields)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_method() -> Callable[..., Method]:
     """naPINN on a network small enough for a test."""
 
@@ -60,3 +64,20 @@ def small_method() -> Callable[..., Method]:
         return na_pinn(steps, **{**sizes, **parts})  # pyright: ignore[reportArgumentType]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def finished_run(
+    tmp_path_factory: pytest.TempPathFactory, decay_problem: Problem, decay_table: pd.DataFrame, small_method: Callable
+) -> Path:
+    """A short fit of two sensors, one with a nasty name, in a run folder that no test may change."""
+    names = np.where(np.arange(len(decay_table)) % 2, "fine", "</script><script>alert(1)</script>")
+    readings = read_table(decay_table.assign(sensor=names), ("t",), ("u",))
+    folder = tmp_path_factory.mktemp("runs") / "decay"
+    save(fit(decay_problem, readings, small_method(60)), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished(finished_run: Path) -> FitResult:
+    return load(finished_run)

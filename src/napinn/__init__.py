@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from napinn.comparison import compare as compare
     from napinn.errors import InputError as InputError
     from napinn.fitting import fit as fit
     from napinn.methods import as_printed as as_printed
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from napinn.readings import Columns as Columns
     from napinn.readings import Readings as Readings
     from napinn.readings import read_table as read_table
+    from napinn.report.html import write_report as write_report
+    from napinn.report.truth import Truth as Truth
     from napinn.result import FitResult as FitResult
     from napinn.result import FitStatus as FitStatus
     from napinn.run_folder import load as load
@@ -50,9 +53,11 @@ _HOMES = {
     "Problem": "problem",
     "Readings": "readings",
     "Table": "tables",
+    "Truth": "report.truth",
     "Unknown": "problem",
     "as_printed": "methods",
     "b_pinn": "methods",
+    "compare": "comparison",
     "fit": "fitting",
     "lad_pinn": "methods",
     "load": "run_folder",
@@ -66,6 +71,7 @@ _HOMES = {
     "read_readings": "problem_file",
     "read_table": "readings",
     "save": "run_folder",
+    "write_report": "report.html",
 }
 PUBLIC = tuple(sorted(_HOMES))
 

@@ -39,7 +39,11 @@ class Gate:
         return GateState(*raw)
 
     def weights(self, state: GateState, log_prob: Float[Array, " n"]) -> Float[Array, " n"]:
-        return jax.nn.sigmoid(state.steepness * (standardise(log_prob) + state.cutoff))
+        return self.response(state, standardise(log_prob))
+
+    def response(self, state: GateState, standard: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The gate's curve: weights of log-densities that are standardised already."""
+        return jax.nn.sigmoid(state.steepness * (standard + state.cutoff))
 
     def cost(self, weights: Float[Array, " n"]) -> Float[Array, " n"]:
         """What rejecting each reading costs, before the factor λ_rej."""

@@ -7,6 +7,7 @@ pickled."""
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 import equinox as eqx
@@ -23,10 +24,11 @@ from napinn.networks import BayesianLinear, sampled
 from napinn.objective import Law, Learned
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
-from napinn.readings import Readings
+from napinn.readings import TIME_NAMES, Readings
 from napinn.training import Method
 
 EVALUATION_CHUNK = 65_536
+CF_AXES = frozenset({"x", "y", "z"})
 
 
 class FitStatus(enum.Enum):
@@ -213,16 +215,32 @@ class FitResult:
             axes[name] = np.linspace(low, high, count)
         mesh = np.meshgrid(*axes.values(), indexing="ij")
         values = self.field.at(**dict(zip(axes, mesh, strict=True)))
-        units = self.problem.units
         dataset = xr.Dataset(
             {name: (tuple(axes), array.astype(np.float32)) for name, array in values.items()},
             coords=axes,
             attrs={
+                "Conventions": "CF-1.11",
                 "title": f"napinn fit of {self.problem.name}",
+                "source": f"napinn {metadata.version('napinn')}, method {self.method.name}, seed {self.seed}",
+                "history": f"fitted to {len(self.readings)} readings of {self.readings.source}",
+                "comment": self.status.value,
                 **{f"unknown_{k}": v for k, v in self.unknowns.items()},
             },
         )
-        for name in (*axes, *values):
-            if name in units:
-                dataset[name].attrs["units"] = units[name]
+        for name in axes:
+            dataset[name].attrs.update(_coordinate_attributes(name))
+        for name in values:
+            dataset[name].attrs["long_name"] = f"fitted field {name}"
+        for name, unit in self.problem.units.items():
+            if name in dataset:
+                dataset[name].attrs["units"] = unit
         return dataset
+
+
+def _coordinate_attributes(name: str) -> dict[str, str]:
+    """What CF says of a coordinate; `axis` only where the name leaves no doubt."""
+    if name.lower() in TIME_NAMES:
+        return {"axis": "T", "long_name": "time"}
+    if name.lower() in CF_AXES:
+        return {"axis": name.upper(), "long_name": f"{name.lower()} coordinate"}
+    return {"long_name": name}

@@ -20,6 +20,7 @@ import pandas as pd
 from napinn.errors import InputError
 from napinn.fitting import blank_frame, initial
 from napinn.io import read_csv
+from napinn.loggers import LIVE_FILES, PROGRESS
 from napinn.methods import SETTINGS
 from napinn.objective import Law, Learned
 from napinn.problem import Problem, Unknown
@@ -33,21 +34,27 @@ FORMAT = 2
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
-def prepare(folder: Path, overwrite: bool) -> None:
-    """Make the folder before any training, so that a refusal costs nothing."""
+def prepare(folder: Path, overwrite: bool, whole: str = "result.json") -> None:
+    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours."""
     if folder.exists():
         if not folder.is_dir():
             raise InputError(f"{folder} is a file; name a folder for the run.")
         if any(folder.iterdir()):
             if not overwrite:
                 raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
-            if not (folder / "result.json").exists():
+            if not ((folder / whole).exists() or _only_begun(folder)):
                 raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
             shutil.rmtree(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def _only_begun(folder: Path) -> bool:
+    """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
+    found = {path.name for path in folder.iterdir()}
+    return PROGRESS in found and found <= LIVE_FILES
 
 
 def save(result: FitResult, folder: Path | str) -> None:
@@ -61,10 +68,11 @@ def save(result: FitResult, folder: Path | str) -> None:
     table = result.readings_table()
     table.to_csv(folder / "readings.csv", index=False)
     result.history.to_csv(folder / "history.csv", index=False)
-    _field_grid(result).to_netcdf(folder / "field.nc", engine="h5netcdf")
+    field_grid(result).to_netcdf(folder / "field.nc", engine="h5netcdf")
     # Last, so that a folder with a result.json is whole.
     text = json.dumps(describe(result), indent=2, ensure_ascii=False)
     (folder / "result.json").write_text(text + "\n", encoding="utf-8")
+    (folder / PROGRESS).unlink(missing_ok=True)
 
 
 def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
@@ -239,7 +247,7 @@ def _fill(tree: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
     return jax.tree_util.tree_map_with_path(replace, tree)
 
 
-def _field_grid(result: FitResult) -> Any:
+def field_grid(result: FitResult) -> Any:
     """A grid fine enough to look at: about 200,000 nodes whatever the number of coordinates."""
     dimensions = len(result.problem.coordinates)
     return result.grid({1: 1001, 2: 301, 3: 61}.get(dimensions, 17))

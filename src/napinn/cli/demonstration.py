@@ -18,6 +18,7 @@ from napinn.equations import symbol
 from napinn.fitting import fit
 from napinn.readings import read_table
 from napinn.report.html import write_report
+from napinn.report.truth import Truth
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import prepare, save
 
@@ -48,7 +49,8 @@ def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_js
             break
     assert result is not None
     save(result, out)
-    write_report(result, out / "report.html")
+    truth = Truth(benchmark.truth, corrupted.is_outlier(problem.fields), benchmark.unknowns)
+    write_report(result, out / "report.html", truth)
     if as_json:
         print(json.dumps(rows))  # noqa: T201
     else:

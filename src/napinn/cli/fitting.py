@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fitting import fit
 from napinn.io import PLAIN, read_file
+from napinn.loggers import LOGGERS, HistoryFile, check_loggers, together
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
@@ -64,13 +65,25 @@ def _named(word: str, table: Mapping[str, Entry], kind: str) -> Callable[..., An
 
 
 def fit_command(
-    readings: Path, problem: Path | Words, choice: Choice, seed: int, out: Path | None, overwrite: bool, as_json: bool
+    readings: Path,
+    problem: Path | Words,
+    choice: Choice,
+    seed: int,
+    out: Path | None,
+    overwrite: bool,
+    as_json: bool,
+    logs: Sequence[str] = (),
 ) -> int:
     recipe = choice.make()
     bound, table = problem_and_readings(problem, readings, Console(stderr=True))
     folder = out or Path("runs") / readings.stem
+    check_loggers(logs)
     prepare(folder, overwrite)
-    with progress_display(recipe.name, Console(stderr=True)) as progress:
+    loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in logs)]
+    with (
+        progress_display(recipe.name, Console(stderr=True)) as display,
+        together(loggers, display) as progress,
+    ):
         result = fit(bound, table, recipe, seed=seed, progress=progress)
     save(result, folder)
     write_report(result, folder / "report.html")

@@ -23,6 +23,8 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
+Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
+FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
@@ -78,6 +80,9 @@ def fit(
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
     overwrite: Overwrite = False,
+    log: Annotated[
+        list[str] | None, typer.Option(help="Also log to tensorboard or mlflow. Give it again for both.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
@@ -88,14 +93,15 @@ def fit(
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double)
-    raise typer.Exit(fit_command(readings, problem or Words(*lists), choice, seed, out, overwrite, json))
+    given, logs = problem or Words(*lists), tuple(log or ())
+    raise typer.Exit(fit_command(readings, given, choice, seed, out, overwrite, json, logs))
 
 
 @app.command()
 def check(
     problem: Annotated[Path, typer.Argument(help="Problem file.")],
     readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
-    method: Annotated[str, typer.Option("--method", "-m", help="Whose time to estimate.")] = "na_pinn",
+    method: Annotated[str, typer.Option("--method", "-m", help="Whose time to estimate.")] = "law_pinn",
     steps: Steps = None,
     time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
     json: Json = False,
@@ -169,6 +175,86 @@ def demo(
     from napinn.cli.demonstration import demo_command
 
     raise typer.Exit(demo_command(steps, seed, out, overwrite, json))
+
+
+@app.command()
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="HTML file; default RUN/report.html.")] = None,
+    json: Json = False,
+) -> None:
+    """Write the report of a finished run again: one HTML file, to be opened from disk or sent by mail."""
+    from napinn.cli.showing import report_command
+
+    report_command(run, out, json)
+
+
+@app.command()
+def plot(
+    run: Run,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
+    what: Annotated[str, typer.Option(help="field, noise, gate, sensors, history or parameters.")] = "field",
+    field: FieldName = None,
+    json: Json = False,
+) -> None:
+    """Draw one figure of a finished run, for a paper: it survives greyscale printing."""
+    from napinn.cli.showing import plot_command
+
+    plot_command(run, what, field, out, json)
+
+
+@app.command()
+def animate(
+    run: Run,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .gif, or .mp4 where ffmpeg is installed.")],
+    field: FieldName = None,
+    json: Json = False,
+) -> None:
+    """The field of a finished run through time, with its readings."""
+    from napinn.cli.showing import animate_command
+
+    animate_command(run, field, out, json)
+
+
+@app.command()
+def export(
+    run: Run,
+    what: Annotated[str, typer.Option(help="field (NetCDF), model (StableHLO) or readings (Parquet).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    json: Json = False,
+) -> None:
+    """Field, network or readings of a finished run in a form that other tools open."""
+    from napinn.cli.showing import export_command
+
+    export_command(run, what, out, json)
+
+
+@app.command()
+def compare(
+    paths: Annotated[list[Path], typer.Argument(help="A problem file and a CSV file of readings, or run folders.")],
+    methods: Annotated[str, typer.Option("--methods", "-m", help="Names with commas between.")] = "pinn,na_pinn",
+    steps: Steps = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = Path("runs/comparison"),
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Several methods on your readings, judged on readings held out from all; or finished runs side by side."""
+    from napinn.cli.comparing import compare_command
+
+    compare_command(paths, methods, steps, seed, out, overwrite, json)
+
+
+@app.command()
+def watch(
+    run: Annotated[Path, typer.Argument(help="Run folder of a fit that runs or is finished.")],
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+) -> None:
+    """Follow a fit in the browser while it runs; only this machine can see the page. Ctrl-C ends it."""
+    from napinn.cli.watching import watch_command
+
+    watch_command(run, port, no_open)
 
 
 @app.command()

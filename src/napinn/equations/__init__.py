@@ -2,6 +2,7 @@
 
 from napinn.equations.condition import Condition, bind_condition, named_places
 from napinn.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
+from napinn.equations.mathml import mathml
 from napinn.equations.parse import RESERVED, Names, parse_expression
 from napinn.equations.printing import show, symbol
 from napinn.equations.tree import Constant, Coordinate, Derivative, Given, Leaf, Terms, Unknown, evaluate
@@ -22,6 +23,7 @@ __all__ = [
     "bind",
     "bind_condition",
     "evaluate",
+    "mathml",
     "named_places",
     "parse_expression",
     "share_seconds",

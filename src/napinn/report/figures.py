@@ -3,7 +3,9 @@
 Colours are taken from maps that stay ordered in greyscale; flagged readings differ from good ones by shape as well as
 by colour."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -13,7 +15,11 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from napinn.equations import symbol
-from napinn.problem import Problem
+from napinn.gate import FLAG_BELOW
+from napinn.report.charts import gate_curve, scores
+from napinn.report.columns import thinned
+from napinn.report.labels import label
+from napinn.report.view import view_of
 from napinn.result import FitResult
 
 FIELD_MAP = "cividis"
@@ -28,6 +34,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
     "svg.fonttype": "path",
+    "pdf.fonttype": 42,
 }
 SLICES = 3
 MOST_POINTS = 4000
@@ -42,32 +49,37 @@ def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, l
         return figure, list(axes[0])
 
 
-def label(problem: Problem, name: str) -> str:
-    unit = problem.units.get(name)
-    return f"{symbol(name)} [{unit}]" if unit else symbol(name)
+def save(drawn: Sequence[Axes], path: Path, dots_an_inch: int = 200) -> None:
+    """The figure of some axes as PNG, PDF or SVG, by the name of the file."""
+    figure = drawn[0].figure
+    assert isinstance(figure, Figure)
+    # Without a date the same run gives the same file.
+    dated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(path, dpi=dots_an_inch, metadata=dated.get(path.suffix.lower()))
 
 
-def draw_field(result: FitResult, field: str) -> Figure:
-    """The field: a curve in one coordinate, a map in two, three slices through the last coordinate in more."""
+def draw_field(result: FitResult, field: str) -> tuple[Axes, ...]:
+    """The field: a curve in one coordinate, a map in two, three slices through time or depth in more."""
     names = tuple(result.problem.coordinates)
     if len(names) == 1:
-        figure, (axes,) = new_figure(7.5, 3.2)
+        _, (axes,) = new_figure(7.5, 3.2)
         _curve(result, field, axes)
-        return figure
+        return (axes,)
     if len(names) == 2:
-        figure, (axes,) = new_figure(7.5, 3.6)
+        _, (axes,) = new_figure(7.5, 3.6)
         _map(result, field, axes, {}, None)
-        return figure
-    figure, panels = new_figure(9.5, 3.2, SLICES)
-    low, high = result.problem.coordinates[names[-1]]
-    edges = np.linspace(low, high, SLICES + 1)
-    recorded = result.readings.points[:, -1]
+        return (axes,)
+    _, panels = new_figure(9.5, 3.2, SLICES)
+    moving, *rest = view_of(result.problem, result.readings).sliders
+    fixed = {name: sum(result.problem.coordinates[name]) / 2 for name in rest}
+    recorded = result.readings.points[:, names.index(moving)]
+    edges = np.linspace(*result.problem.coordinates[moving], SLICES + 1)
     for axes, (start, end) in zip(panels, pairwise(edges), strict=True):
         instant = recorded[np.argmin(np.abs(recorded - (start + end) / 2))]
-        fixed = {name: (a + b) / 2 for name, (a, b) in list(result.problem.coordinates.items())[2:-1]}
-        _map(result, field, axes, {**fixed, names[-1]: instant}, recorded == instant)
-        _title(axes, f"{symbol(field)} at {symbol(names[-1])} = {instant:.3g}")
-    return figure
+        _map(result, field, axes, {**fixed, moving: instant}, recorded == instant)
+        _title(axes, f"{symbol(field)} at {symbol(moving)} = {instant:.3g}")
+    return tuple(panels)
 
 
 def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
@@ -96,7 +108,7 @@ def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
 
 def draw_reliability(result: FitResult, axes: Axes) -> None:
     """Reliability against the misfit in units of its running scale: the gate as the readings meet it."""
-    show = thinned(len(result.readings))
+    show = thinned(len(result.readings), MOST_POINTS)
     misfits, reliability, flagged = result.misfits[show], result.reliability[show], result.flagged[show]
     axes.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
     axes.scatter(misfits[~flagged], reliability[~flagged], s=6, color=GOOD, label="good", alpha=0.5, linewidths=0)
@@ -107,6 +119,23 @@ def draw_reliability(result: FitResult, axes: Axes) -> None:
     axes.set_ylabel("reliability")
     axes.set_ylim(-0.05, 1.05)
     _title(axes, "Reliability of the readings")
+    axes.legend()
+
+
+def draw_gate(result: FitResult, axes: Axes) -> None:
+    """The gate's curve over the standardised log-density, with the readings on it."""
+    standard = scores(result)
+    grid = np.linspace(standard.min() - 0.5, standard.max() + 0.5, 400)
+    axes.axhline(FLAG_BELOW, color="grey", linewidth=0.8, linestyle=":")
+    axes.plot(grid, gate_curve(result, grid), color=LINE, linewidth=1.2, label="gate")
+    for part, colour, marker, name in ((~result.flagged, GOOD, "o", "good"), (result.flagged, FLAGGED, "x", "flagged")):
+        found = np.flatnonzero(part)
+        found = found[thinned(len(found), MOST_POINTS)]
+        axes.scatter(standard[found], result.reliability[found], s=14, color=colour, marker=marker, label=name,
+                     linewidths=0.8)  # fmt: skip
+    axes.set_xlabel("standardised log-density")
+    axes.set_ylabel("reliability")
+    _title(axes, "Reliability gate")
     axes.legend()
 
 
@@ -152,12 +181,24 @@ def draw_unknowns(result: FitResult, axes: Axes) -> None:
     axes.legend()
 
 
+def draw_gate_history(result: FitResult, axes: Axes) -> None:
+    for name, style in (("steepness", "-"), ("cutoff", "--")):
+        axes.plot(result.history["step"], result.history[name], style, color=LINE, label=name, linewidth=1.2)
+    _mark_phases(result, axes)
+    axes.set_ylabel("gate")
+    _title(axes, "Gate")
+    axes.legend()
+
+
+def draw_flagged_history(result: FitResult, axes: Axes) -> None:
+    axes.plot(result.history["step"], 100 * result.history["rejected"], color=LINE, linewidth=1.2)
+    _mark_phases(result, axes)
+    axes.set_ylabel("flagged, %")
+    _title(axes, "Share flagged")
+
+
 def _title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontweight="bold", fontsize=10)
-
-
-def thinned(count: int) -> np.ndarray:
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).astype(int))
 
 
 def _mark_phases(result: FitResult, axes: Axes) -> None:
@@ -165,7 +206,14 @@ def _mark_phases(result: FitResult, axes: Axes) -> None:
     for number, (phase, step) in enumerate(starts.items()):
         if number:
             axes.axvline(float(step), color="grey", linewidth=0.6)
-        axes.annotate(str(phase), (float(step), 0.01), xycoords=("data", "axes fraction"), fontsize=7, color="grey")
+        axes.annotate(
+            str(phase),
+            (float(step), 0.02),
+            xycoords=("data", "axes fraction"),
+            fontsize=7,
+            color="#595959",
+            rotation=90,
+        )
     axes.set_xlabel("step")
 
 
@@ -179,7 +227,7 @@ def _curve(result: FitResult, field: str, axes: Axes) -> None:
     ((name, (low, high)),) = result.problem.coordinates.items()
     grid = np.linspace(low, high, 600)
     chosen = np.flatnonzero(result.readings.field_index == result.problem.outputs.index(field))
-    chosen = chosen[thinned(len(chosen))] if len(chosen) else chosen
+    chosen = chosen[thinned(len(chosen), MOST_POINTS)]
     places, values, flagged = result.readings.points[chosen, 0], result.readings.values[chosen], result.flagged[chosen]
     axes.plot(grid, result.field.at(**{name: grid})[field], color=LINE, label="fitted field")
     axes.scatter(places[~flagged], values[~flagged], s=12, color=GOOD, label="good", linewidths=0)
@@ -201,7 +249,7 @@ def _map(result: FitResult, field: str, axes: Axes, fixed: dict[str, float], nea
     axes.figure.colorbar(image, ax=axes, label=label(result.problem, field) if len(fixed) < 1 else None)
     chosen = result.readings.field_index == result.problem.outputs.index(field)
     chosen = np.flatnonzero(chosen if near is None else chosen & near)
-    chosen = chosen[thinned(len(chosen))] if len(chosen) else chosen
+    chosen = chosen[thinned(len(chosen), MOST_POINTS)]
     columns = [tuple(result.problem.coordinates).index(name) for name in (first, second)]
     x, y = result.readings.points[chosen][:, columns].T
     flagged = result.flagged[chosen]

@@ -1,122 +1,207 @@
-"""`report.html`: one self-contained file with the answer first; it opens from disk and asks nothing of the network."""
+"""`report.html`: one self-contained file with the answer first; it opens from disk and asks nothing of the network.
 
-import base64
+The page is text, a bundle of data in JSON, and scripts that draw it. Whatever the user has named is escaped, in the
+text and in the bundle."""
+
 import html
-import io
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from matplotlib.figure import Figure
+import numpy as np
 
 from napinn.equations import symbol
-from napinn.report import figures
+from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
+from napinn.report.charts import Chart, charts_of, error_chart, history_charts, sensors_chart
+from napinn.report.columns import columns_of, packed, quantised, thinning_note
+from napinn.report.document import page
+from napinn.report.labels import label
+from napinn.report.truth import Truth
+from napinn.report.view import Kind, View, time_of, view_of
 from napinn.result import FitResult
 from napinn.run_folder import describe
 
-WORST_SENSORS = 8
-STYLE = """
-:root { color-scheme: light dark; --ink: #1f2937; --soft: #4b5563; --paper: #ffffff; --line: #d1d5db; --card: #f3f4f6; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e5e7eb; --soft: #b6bdc9; --paper: #111827; --line: #374151; --card: #1f2937; }
-} body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; padding:
-1.5rem;
-  max-width: 60rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; } .equation {
-font-family: "STIX Two Math", "Cambria Math", serif; font-size: 1.15rem; overflow-x: auto; } .status { border-left:
-.3rem solid #2f6f4f; padding: .4rem .8rem; background: var(--card); } .status.doubt { border-color: #c2410c; }
-.answers { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1rem 0; } .answer { background: var(--card); padding:
-.6rem 1rem; border-radius: .4rem; } .answer b { display: block; font-size: 1.4rem; } .answer span { color:
-var(--soft); font-size: .85rem; } img { max-width: 100%; background: #ffffff; border-radius: .3rem; } .pair { display:
-grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 1rem; } table { border-collapse: collapse; }
-td, th { padding: .25rem .8rem; border-bottom: 1px solid var(--line); text-align: left; } pre { overflow-x: auto;
-font-size: .8rem; } """
+Json = dict[str, Any]
 
 
-def write_report(result: FitResult, path: Path) -> None:
-    path.write_text(report_html(result), encoding="utf-8")
+def write_report(result: FitResult, path: Path, truth: Truth | None = None, intervals: Intervals | None = None) -> None:
+    path.write_text(report_html(result, truth, intervals), encoding="utf-8")
 
 
-def report_html(result: FitResult) -> str:
-    title = f"napinn: {result.problem.name}"
+def report_html(result: FitResult, truth: Truth | None = None, intervals: Intervals | None = None) -> str:
+    """The page; with the truth of a simulation it also shows errors, with intervals the coefficients carry them."""
+    view = view_of(result.problem, result.readings)
+    coordinates = tuple(result.problem.coordinates)
+    fitted = view.values(result.field, coordinates)
+    errors = None if truth is None else fitted - view.values(truth.field, coordinates)
+    sensors, noise, history = sensors_chart(result), charts_of(result), history_charts(result)
+    against = [] if errors is None else _error_charts(result, view, errors)
+    charts = [*([sensors] if sensors else []), *noise, *against, *history]
+    bundle = {
+        **columns_of(result, view),
+        "field": _field(result, view, fitted, errors),
+        "along": time_of(result.problem) or next(iter(result.problem.coordinates)),
+        "labels": {name: html.escape(label(result.problem, name)) for name in (*coordinates, *result.problem.outputs)},
+        "charts": {chart.id: chart.figure() for chart in charts},
+    }
     parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        _equations(result),
-        _status(result),
-        _answers(result),
-        "<h2>Field</h2>",
-        *(_image(figures.draw_field(result, name), f"fitted field {name}") for name in result.problem.outputs),
-        "<h2>Readings and noise</h2><div class=pair>",
-        *(_panel(figures.draw_noise, result, name) for name in result.problem.fields),
-        _panel(figures.draw_reliability, result),
-        _panel(figures.draw_sensors, result),
-        "</div>",
-        _sensors(result),
-        "<h2>Training</h2><div class=pair>",
-        _panel(figures.draw_losses, result),
-        _panel(figures.draw_unknowns, result) if result.unknowns else "",
-        "</div>",
+        _bar(result),
+        "<main>",
+        answer(result, truth, intervals or {}),
+        *_field_and_sensors(result, view, sensors, truth is not None),
+        _section("Noise and reliability", _grid(noise)),
+        "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
+        _section("Training", _grid(history)) if history else "",
         _settings(result),
+        "</main>",
     ]
-    head = (
-        "<!doctype html><html lang=en><head><meta charset=utf-8>"
-        "<meta name=viewport content='width=device-width, initial-scale=1'>"
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head>"
+    return page(f"napinn: {result.problem.name}", "".join(parts), ("dress.js", "page.js"), bundle)
+
+
+def _field(result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None) -> Json:
+    problem = result.problem
+    low, high = zip(*((float(values.min()), float(values.max())) for values in fitted), strict=True)
+    return {
+        "kind": view.kind.value,
+        "across": view.across,
+        "up": view.up,
+        "sliders": [{"name": name, "unit": problem.units.get(name, "")} for name in view.sliders],
+        "axes": {name: packed(nodes, "f8") for name, nodes in view.axes.items()},
+        "names": list(problem.outputs),
+        "values": [quantised(values) for values in fitted],
+        "low": low,
+        "high": high,
+        "errors": None if errors is None else [quantised(values) for values in errors],
+        "square": _square(result, view),
+    }
+
+
+def _square(result: FitResult, view: View) -> bool:
+    """Whether both axes of a map are lengths of a like size, so that the map can keep its proportions."""
+    if view.kind is not Kind.MAP or view.up is None:
+        return False
+    spans = [high - low for low, high in (result.problem.coordinates[name] for name in (view.across, view.up))]
+    units = {result.problem.units.get(name) for name in (view.across, view.up)}
+    return len(units) == 1 and 0.25 <= spans[0] / spans[1] <= 4.0
+
+
+def _bar(result: FitResult) -> str:
+    fields = result.problem.outputs
+    options = "".join(f'<option value="{number}">{html.escape(symbol(name))}</option>'
+                      for number, name in enumerate(fields))  # fmt: skip
+    choice = f'<label>Field <select id="choose-field">{options}</select></label>' if len(fields) > 1 else ""
+    theme = '<button type="button" id="theme" aria-pressed="false">Dark</button>'
+    return f'<header class="bar"><span class="name">napinn</span>{choice}{theme}</header>'
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{html.escape(title)}</h2>{content}</section>"
+
+
+def _grid(charts: Sequence[Chart]) -> str:
+    return f'<div class="grid">{"".join(_figure(chart) for chart in charts)}</div>'
+
+
+def _figure(chart: Chart, tall: bool = False) -> str:
+    caption = f"<p>{html.escape(chart.caption)}</p>" if chart.caption else ""
+    about = "" if chart.field is None else f' data-field="{chart.field}"'
+    return (
+        f"<figure{about}><figcaption><h3>{html.escape(chart.title)}</h3>{caption}</figcaption>"
+        f'<div class="plot{" tall" * tall}" id="{chart.id}"></div></figure>'
     )
-    return f"{head}<body>{''.join(parts)}</body></html>\n"
 
 
-def _equations(result: FitResult) -> str:
-    lines = result.problem.show().splitlines()
-    return "".join(f"<div class=equation>{html.escape(line)}</div>" for line in lines)
+def _plot(name: str, title: str, caption: str, controls: str = "", notes: Sequence[str] = ()) -> str:
+    """A tall chart that the page's script fills; the notes are about one field each."""
+    about = "".join(f'<p data-field="{number}">{html.escape(note)}</p>' for number, note in enumerate(notes) if note)
+    return (
+        f"<figure><figcaption><h3>{html.escape(title)}</h3><p>{html.escape(caption)}</p>{about}</figcaption>{controls}"
+        f'<div class="plot tall" id="{name}"></div></figure>'
+    )
 
 
-def _status(result: FitResult) -> str:
-    doubt = "" if result.status.trusted else " doubt"
-    return f"<p class='status{doubt}'>{html.escape(result.status.value)}</p>"
+def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, has_truth: bool) -> list[str]:
+    field = _field_figures(result, view, has_truth)
+    series = _series(sensors is not None) if in_series(result) else ""
+    if sensors is None:
+        # The only sensor of a curve is drawn on the curve already.
+        shown = series if view.kind is not Kind.CURVE else ""
+        return [_section("Field", field), _section("Readings against the field", shown) if shown else ""]
+    if view.kind is Kind.MAP:
+        # Two maps of the same ground stand side by side.
+        beside = f'<div class="grid">{field}{_figure(sensors, tall=True)}</div>'
+        return [_section("Field and sensors", beside + series + worst_sensors(result))]
+    beside = f'<div class="grid">{_figure(sensors, tall=True)}{series}</div>'
+    return [_section("Field", field), _section("Sensors", beside + worst_sensors(result))]
 
 
-def _answers(result: FitResult) -> str:
-    cards = [
-        (symbol(name), f"{value:.5g} {result.problem.units.get(name, '')}", "found")
-        for name, value in result.unknowns.items()
+def _field_figures(result: FitResult, view: View, has_truth: bool) -> str:
+    marks = "Dots are readings, pale where reliable; crosses are flagged."
+    notes = [thinning_note(result, number) for number in range(len(result.problem.outputs))]
+    sliders = "".join(_slider(view, name) for name in view.sliders)
+    match view.kind:
+        case Kind.CURVE:
+            return _plot("field", "Fitted field and readings", "Crosses are flagged readings.", "", notes)
+        case Kind.SPACE_TIME:
+            left = _plot("field", "Field over space and time", marks, _layers(has_truth), notes)
+            right = _plot("profile", "Profile at one instant", "The dotted line on the map is this instant.", sliders)
+            return f'<div class="grid">{left}{right}</div>'
+        case Kind.MAP:
+            # With sliders, all readings of a step are drawn.
+            controls = _layers(has_truth) + sliders
+            return _plot("field", "Fitted field and readings", marks, controls, [] if view.sliders else notes)
+
+
+def _series(several: bool) -> str:
+    choice = (
+        '<div class="slider"><label for="choose-sensor">Sensor</label><select id="choose-sensor"></select></div>'
+        if several
+        else ""
+    )
+    said = "Line: the fitted field where the sensor is. Crosses are flagged."
+    return _plot("series", "Readings of one sensor" if several else "Readings", said, choice)
+
+
+def _slider(view: View, name: str) -> str:
+    steps = len(view.axes[name])
+    shown = html.escape(symbol(name))
+    play = f'<button type="button" class="play" data-play="{name}" aria-label="Play along {shown}">▶</button>'
+    return (
+        f'<div class="slider"><label for="slide-{name}">{shown}</label>{play}'
+        f'<input type="range" id="slide-{name}" data-slide="{name}" min="0" max="{steps - 1}" value="{steps // 2}">'
+        f'<output id="at-{name}" for="slide-{name}"></output></div>'
+    )
+
+
+def _layers(has_truth: bool) -> str:
+    if not has_truth:
+        return ""
+    return (
+        '<div class="slider"><label for="choose-layer">Show</label><select id="choose-layer">'
+        '<option value="fitted">fitted field</option><option value="truth">truth</option>'
+        '<option value="error">error, fitted minus true</option></select></div>'
+    )
+
+
+def _error_charts(result: FitResult, view: View, errors: np.ndarray) -> list[Chart]:
+    name = time_of(result.problem) or view.across
+    last = np.moveaxis(errors, 1 + view.order.index(name), -1)
+    return [
+        error_chart(result, last[number], number, view.axes[name], name) for number in range(len(result.problem.fields))
     ]
-    flagged, total = int(result.flagged.sum()), len(result.readings)
-    cards.append(("readings", f"{flagged} of {total}", "flagged as unreliable"))
-    for name, noise in result.noise.items():
-        cards.append((f"noise of {symbol(name)}", f"{noise.scale:.3g} {result.problem.units.get(name, '')}", "scale"))
-    cells = "".join(
-        f"<div class=answer><span>{html.escape(name)}</span>"
-        f"<b>{html.escape(value)}</b><span>{html.escape(note)}</span></div>"
-        for name, value, note in cards
-    )
-    return f"<div class=answers>{cells}</div>"
-
-
-def _sensors(result: FitResult) -> str:
-    table = result.sensors_table().sort_values("flagged_share", ascending=False).head(WORST_SENSORS)
-    if not (table["flagged_share"] > 0).any():
-        return "<p>No sensor has a flagged reading.</p>"
-    rows = "".join(
-        f"<tr><td>{html.escape(str(name))}</td><td>{100 * share:.1f} %</td><td>{count}</td></tr>"
-        for name, share, count in zip(table.index, table["flagged_share"], table["readings"], strict=True)
-    )
-    return f"<h2>Sensors with most flagged readings</h2><table><tr><th>sensor<th>flagged<th>readings</tr>{rows}</table>"
 
 
 def _settings(result: FitResult) -> str:
     text = json.dumps(describe(result), indent=2, ensure_ascii=False)
-    return f"<details><summary>Settings and versions</summary><pre>{html.escape(text)}</pre></details>"
+    return (
+        f'<section><details><summary>Settings and versions</summary><pre tabindex="0">{html.escape(text)}</pre>'
+        f"</details><p class='foot'>{len(result.history):,} rows of history, {_time(result.seconds)} of fitting, seed "
+        f"{result.seed}.</p></section>"
+    )
 
 
-def _panel(draw: Callable[..., None], result: FitResult, *extra: str) -> str:
-    figure, (axes,) = figures.new_figure(5.0, 3.4)
-    draw(result, *extra, axes)
-    return _image(figure, draw.__doc__.splitlines()[0] if draw.__doc__ else draw.__name__)
-
-
-def _image(figure: Figure, description: str) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return f"<img alt='{html.escape(description, quote=True)}' src='data:image/png;base64,{data}'>"
+def _time(seconds: float) -> str:
+    minutes = math.floor(seconds / 60)
+    return f"{minutes} min {seconds - 60 * minutes:.0f} s" if minutes else f"{seconds:.1f} s"

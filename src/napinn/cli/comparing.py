@@ -1,0 +1,111 @@
+"""`napinn compare`: methods on the user's own readings, or finished runs, side by side."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from napinn.cli.fitting import Choice
+from napinn.cli.progress import progress_display
+from napinn.comparison import Scored, compare, ranked, score, table
+from napinn.errors import InputError
+from napinn.io import read_csv
+from napinn.problem_file import bind_readings, load_problem_file
+from napinn.report.figures import save as save_figure
+from napinn.report.html import write_report
+from napinn.report.labels import label
+from napinn.report.side_by_side import draw_comparison
+from napinn.run_folder import load, prepare, save
+from napinn.training import Snapshot
+
+WHOLE = "comparison.csv"
+PROBLEM_FILES = (".yaml", ".yml")
+
+
+def compare_command(
+    paths: Sequence[Path], methods: str, steps: int | None, seed: int, out: Path, overwrite: bool, as_json: bool
+) -> None:
+    if all(path.is_dir() for path in paths):
+        if len(paths) < 2:
+            raise InputError("one run cannot be compared; name two or more run folders.")
+        scored, how = _runs(paths)
+        prepare(out, overwrite, WHOLE)
+    else:
+        scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
+    table(scored).to_csv(out / WHOLE, index=False)
+    save_figure(draw_comparison(scored), out / "comparison.png")
+    if as_json:
+        print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
+    else:
+        _show(scored, how, out, Console())
+
+
+def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
+    """The problem file and the table, in whichever order they were named."""
+    problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
+    tables = [path for path in paths if path not in problems and not path.is_dir()]
+    if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
+        raise InputError(
+            "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
+        )
+    return problems[0], tables[0]
+
+
+def _methods(
+    problem: Path, readings: Path, methods: str, steps: int | None, seed: int, out: Path, overwrite: bool
+) -> tuple[list[Scored], str]:
+    names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
+    recipes = {name: Choice(name, steps=steps).make() for name in names}
+    if not recipes:
+        raise InputError("no method is named; write for example --methods pinn,na_pinn.")
+    bound, measured = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
+    prepare(out, overwrite, WHOLE)
+    with ExitStack() as displays:
+
+        def progress(name: str) -> Callable[[Snapshot], None]:
+            displays.close()
+            return displays.enter_context(progress_display(name, Console(stderr=True)))
+
+        parts, scored = compare(bound, measured, recipes, seed, progress)
+    for each in scored:
+        save(each.result, out / each.name)
+        write_report(each.result, out / each.name / "report.html")
+    return scored, parts.sentence()
+
+
+def _runs(paths: Sequence[Path]) -> tuple[list[Scored], str]:
+    results = [load(path) for path in paths]
+    names = [path.name for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    kinds = [(result.problem.fields, tuple(result.problem.unknowns)) for result in results]
+    for path, kind in zip(paths, kinds, strict=True):
+        if kind != kinds[0]:
+            raise InputError(f"{path} is of another problem than {paths[0]}: fields or unknowns differ.")
+    scored = ranked([score(name, result, result.readings) for name, result in zip(names, results, strict=True)])
+    return scored, "judged on the readings that each run was fitted to"
+
+
+def _show(scored: Sequence[Scored], how: str, out: Path, console: Console) -> None:
+    problem = scored[0].result.problem
+    names = list(problem.unknowns)
+    with_law = any(each.log_density is not None for each in scored)
+    shown = Table(
+        "name", *(f"misfit of {label(problem, name)}" for name in scored[0].median_misfits),
+        *(["log-density"] if with_law else []), *(label(problem, name) for name in names), "flagged", "seconds",
+        "status", box=None, pad_edge=False,
+    )  # fmt: skip
+    for each in scored:
+        density = "–" if each.log_density is None else f"{each.log_density:.3f}"
+        shown.add_row(
+            escape(each.name), *(f"{value:.4g}" for value in each.median_misfits.values()),
+            *([density] if with_law else []), *(f"{each.result.unknowns[name]:.5g}" for name in names),
+            f"{100 * each.result.flagged.mean():.1f} %", f"{each.result.seconds:.0f}", each.result.status.name.lower(),
+        )  # fmt: skip
+    console.print(shown)
+    console.print(escape(f"misfit and log-density: medians; {how}"), soft_wrap=True, highlight=False)
+    console.print(escape(f"table {out / WHOLE}, picture {out / 'comparison.png'}"), soft_wrap=True, highlight=False)

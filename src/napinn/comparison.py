@@ -1,0 +1,129 @@
+"""Several methods on the same readings, judged on readings that none of them saw.
+
+Where there are several sensors, whole sensors are held out: readings of one sensor resemble each other, and a method
+that follows a bad sensor must not be rewarded for it. Held-out readings may be outliers too, so the scores are medians.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError
+from napinn.fitting import fit
+from napinn.problem import Problem
+from napinn.readings import Readings, read_table
+from napinn.result import FitResult
+from napinn.training import Method, Snapshot
+
+HELD_SHARE = 0.2
+FEWEST_SENSORS = 4
+"""With fewer, single readings are held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    fitted: Readings
+    held: Readings
+    sensors: tuple[str, ...]
+    """The sensors that were held out as a whole; none where single readings were."""
+
+    def sentence(self) -> str:
+        what = f"{len(self.sensors)} whole sensors" if self.sensors else "single readings at random"
+        return f"judged on {len(self.held)} readings that no method saw ({what}), fitted to {len(self.fitted)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """One fit and how well it predicts some readings."""
+
+    name: str
+    result: FitResult
+    misfits: np.ndarray
+    field_index: np.ndarray
+    log_density: float | None
+    """Median log-density of the misfits under the learned law; None for a method that learns none."""
+
+    @property
+    def median_misfits(self) -> dict[str, float]:
+        """Median absolute misfit by field, in the field's unit."""
+        fields = self.result.problem.fields
+        chosen = {name: np.abs(self.misfits[self.field_index == index]) for index, name in enumerate(fields)}
+        return {name: float(np.median(sizes)) for name, sizes in chosen.items() if sizes.size}
+
+    def row(self) -> dict[str, float | str | None]:
+        return {
+            "name": self.name,
+            "method": self.result.method.name,
+            **{f"median_misfit_{name}": value for name, value in self.median_misfits.items()},
+            "median_log_density": self.log_density,
+            **self.result.unknowns,
+            "flagged_share": float(self.result.flagged.mean()),
+            "seconds": round(self.result.seconds, 1),
+            "status": self.result.status.name,
+        }
+
+
+def split(readings: Readings, seed: int) -> Split:
+    """Readings to fit and readings to judge by, the same for every method."""
+    rng = np.random.default_rng(seed)
+    sensors = np.unique(readings.sensors.astype(str))
+    if len(sensors) >= FEWEST_SENSORS:
+        names = rng.choice(sensors, max(1, round(HELD_SHARE * len(sensors))), replace=False)
+        held = np.unique(readings.rows[np.isin(readings.sensors.astype(str), names)])
+    else:
+        names = np.zeros(0, str)
+        rows = np.unique(readings.rows)
+        held = np.sort(rng.choice(rows, max(1, round(HELD_SHARE * len(rows))), replace=False))
+    kept = np.setdiff1d(readings.rows, held)
+    if not kept.size:
+        raise InputError(
+            f"{readings.source} has too few readings to hold any out; a comparison needs at least two rows."
+        )
+    return Split(_part(readings, kept), _part(readings, held), tuple(sorted(map(str, names))))
+
+
+def _part(readings: Readings, rows: np.ndarray) -> Readings:
+    table = readings.table.iloc[rows]
+    return read_table(table, readings.coordinates, readings.fields, readings.columns, readings.source)
+
+
+def score(name: str, result: FitResult, readings: Readings) -> Scored:
+    predicted = result.field(readings.points)[np.arange(len(readings)), readings.field_index]
+    misfits = readings.values - predicted
+    found = [
+        noise.log_prob(misfits[readings.field_index == index]) for index, noise in enumerate(result.noise.values())
+    ]
+    log_density = float(np.median(np.concatenate(found))) if found else None
+    return Scored(name, result, misfits, readings.field_index, log_density)
+
+
+def compare(
+    problem: Problem,
+    readings: Readings,
+    methods: Mapping[str, Method],
+    seed: int = 0,
+    progress: Callable[[str], Callable[[Snapshot], None]] | None = None,
+) -> tuple[Split, list[Scored]]:
+    """Fit every method to the same part of the readings and score it on the rest, the best first."""
+    parts = split(readings, seed)
+    scored = []
+    for name, method in methods.items():
+        shown = None if progress is None else progress(name)
+        scored.append(score(name, fit(problem, parts.fitted, method, seed=seed, progress=shown), parts.held))
+    return parts, ranked(scored)
+
+
+def ranked(scored: list[Scored]) -> list[Scored]:
+    """By median misfit; with several fields by the mean of each in units of the best fit's own."""
+    best = {name: min(each.median_misfits[name] for each in scored) for name in scored[0].median_misfits}
+
+    def mean(each: Scored) -> float:
+        return float(np.mean([each.median_misfits[name] / max(least, 1e-300) for name, least in best.items()]))
+
+    return sorted(scored, key=mean)
+
+
+def table(scored: list[Scored]) -> pd.DataFrame:
+    return pd.DataFrame([each.row() for each in scored])

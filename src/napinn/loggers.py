@@ -1,0 +1,144 @@
+"""Where the progress of a fit can be written while it runs: objects to pass as `fit(…, progress=…)`.
+
+Each is called with a `Snapshot` after every chunk of steps, and closed when the fit is over."""
+
+import abc
+import contextlib
+import importlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from napinn.errors import InputError, nearest
+from napinn.training import Snapshot
+
+PROGRESS = "progress.json"
+"""Stands in a run folder from the first steps until the result is saved."""
+LIVE_FILES = frozenset({PROGRESS, f".{PROGRESS}.part", "history.csv", ".history.csv.part", "tensorboard"})
+"""All that a run folder may hold while the fit is still running."""
+
+
+class Logger(abc.ABC):
+    @abc.abstractmethod
+    def __call__(self, snapshot: Snapshot) -> None: ...
+
+    @abc.abstractmethod
+    def close(self) -> None: ...
+
+
+class HistoryFile(Logger):
+    """`history.csv` and `progress.json` in a folder, for `napinn watch` and for whoever wants to look."""
+
+    def __init__(self, folder: Path, seconds_between: float = 1.0):
+        self.folder, self.seconds_between = folder, seconds_between
+        self.rows: list[dict[str, float | str]] = []
+        self.last = -seconds_between
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        self.rows.append(snapshot.row())
+        now = time.monotonic()
+        if now - self.last < self.seconds_between and snapshot.done < snapshot.total:
+            return
+        self.last = now
+        state = {
+            "phase": snapshot.phase,
+            "done": snapshot.done,
+            "total": snapshot.total,
+            "steps_a_second": round(snapshot.steps_a_second, 1),
+            "unknowns": list(snapshot.unknowns),
+        }
+        # The record is a convenience: a full disk must not cost the fit.
+        with contextlib.suppress(OSError):
+            _replace(self.folder / "history.csv", pd.DataFrame(self.rows).to_csv(index=False))
+            _replace(self.folder / PROGRESS, json.dumps(state))
+
+    def close(self) -> None:
+        """The files stay: whoever saves the result takes away the sign that a fit is running."""
+
+
+def _replace(path: Path, text: str) -> None:
+    """Whole or not at all, so that a reader never meets half a file."""
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
+
+
+class TensorBoard(Logger):
+    """Scalars for TensorBoard, in a folder."""
+
+    def __init__(self, folder: Path):
+        self.writer = _library("tensorboard").SummaryWriter(str(folder))
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        for name, value in numbers(snapshot).items():
+            self.writer.add_scalar(name, value, snapshot.done)
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+class MLflow(Logger):
+    """Metrics of one MLflow run, in whatever store MLflow is set up for."""
+
+    def __init__(self, name: str):
+        self.mlflow = _library("mlflow")
+        self.mlflow.start_run(run_name=name)
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        self.mlflow.log_metrics(numbers(snapshot), step=snapshot.done)
+
+    def close(self) -> None:
+        self.mlflow.end_run()
+
+
+def numbers(snapshot: Snapshot) -> dict[str, float]:
+    """Losses, coefficients and gate by name."""
+    return {
+        **{f"loss/{name}": value for name, value in snapshot.losses.items()},
+        **{f"unknown/{name}": value for name, value in snapshot.unknowns.items()},
+        **{f"gate/{name}": value for name, value in snapshot.gate.items()},
+    }
+
+
+LOGGERS: Mapping[str, Callable[[Path], Logger]] = {
+    "tensorboard": lambda run: TensorBoard(run / "tensorboard"),
+    "mlflow": lambda run: MLflow(run.name),
+}
+LIBRARIES = {"tensorboard": "tensorboardX", "mlflow": "mlflow"}
+
+
+def check_loggers(names: Sequence[str]) -> None:
+    """Refuse an unknown name or a missing library before anything is made or trained."""
+    for name in names:
+        if name not in LOGGERS:
+            raise InputError(f"there is no logger '{name}'; {nearest(name, LOGGERS)}")
+        _library(name)
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(LIBRARIES[name])
+    except ImportError:
+        raise InputError(
+            f"logging to {name} needs the library {LIBRARIES[name]}; add it with: pip install 'napinn[{name}]'"
+        ) from None
+
+
+@contextlib.contextmanager
+def together(loggers: Sequence[Logger], *others: Callable[[Snapshot], None]) -> Iterator[Callable[[Snapshot], None]]:
+    """One callback for several; the loggers are closed whatever happens."""
+
+    def call(snapshot: Snapshot) -> None:
+        for each in (*loggers, *others):
+            each(snapshot)
+
+    try:
+        yield call
+    finally:
+        for logger in loggers:
+            logger.close()

@@ -1,0 +1,90 @@
+"""Figures for papers, each a function of a finished fit that gives back the matplotlib axes it drew on.
+
+    from napinn import load, plot
+    (axes,) = plot.noise(load("runs/first"))
+    axes.figure.savefig("noise.pdf")
+
+Pass `axes` to draw a one-panel figure into a layout of your own. Colours stay ordered in greyscale, and flagged
+readings, lines and bars differ by shape, dash and hatch as well."""
+
+from collections.abc import Callable, Mapping
+
+from matplotlib.axes import Axes
+
+from napinn.errors import InputError, nearest
+from napinn.report import figures
+from napinn.result import FitResult
+
+__all__ = ["FIGURES", "field", "gate", "history", "noise", "parameters", "sensors"]
+
+Drawn = tuple[Axes, ...]
+
+
+def field(result: FitResult, name: str | None = None) -> Drawn:
+    """The field with its readings: a curve in one coordinate, a map in two, three slices in more."""
+    return figures.draw_field(result, _named(result, name))
+
+
+def noise(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
+    """The learned noise law over the histogram of misfits."""
+    axes = axes or _panel()
+    figures.draw_noise(result, _named(result, name), axes)
+    return (axes,)
+
+
+def gate(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
+    """The gate's curve with the readings on it; reliability over misfits for a method without a law."""
+    axes = axes or _panel()
+    draw = figures.draw_gate if result.noise else figures.draw_reliability
+    draw(result, axes)
+    return (axes,)
+
+
+def sensors(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
+    """Share of flagged readings by sensor: on a map where there are two places, as bars otherwise."""
+    axes = axes or _panel()
+    figures.draw_sensors(result, axes)
+    return (axes,)
+
+
+def history(result: FitResult, name: str | None = None) -> Drawn:
+    """Losses over training and, for a method that weighs readings, the gate and the share flagged."""
+    if "steepness" not in result.history:
+        axes = _panel()
+        figures.draw_losses(result, axes)
+        return (axes,)
+    _, (left, middle, right) = figures.new_figure(11.0, 3.2, 3)
+    figures.draw_losses(result, left)
+    figures.draw_gate_history(result, middle)
+    figures.draw_flagged_history(result, right)
+    return left, middle, right
+
+
+def parameters(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
+    """The coefficients over training."""
+    if not result.unknowns:
+        raise InputError("this problem has no unknowns, so there is nothing to draw.")
+    axes = axes or _panel()
+    figures.draw_unknowns(result, axes)
+    return (axes,)
+
+
+FIGURES: Mapping[str, Callable[[FitResult, str | None], Drawn]] = {
+    "field": field,
+    "noise": noise,
+    "gate": gate,
+    "sensors": sensors,
+    "history": history,
+    "parameters": parameters,
+}
+
+
+def _panel() -> Axes:
+    return figures.new_figure(5.5, 3.4)[1][0]
+
+
+def _named(result: FitResult, name: str | None) -> str:
+    fields = result.problem.fields
+    if name is not None and name not in fields:
+        raise InputError(f"there is no field '{name}'; {nearest(name, fields)}")
+    return fields[0] if name is None else name

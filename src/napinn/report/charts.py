@@ -1,0 +1,283 @@
+"""Charts of the report as plain values in the form that plotly reads, without drawing anything.
+
+Colours are names (`@good`), which the page turns into those of its light or dark dress; arrays are packed or refer to
+columns of the readings."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from napinn.equations import symbol
+from napinn.gate import FLAG_BELOW
+from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
+from napinn.report.labels import label, misfit_label
+from napinn.report.view import time_of
+from napinn.result import FitResult
+
+Json = dict[str, Any]
+BINS = 90
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+
+
+@dataclass(frozen=True)
+class Chart:
+    id: str
+    title: str
+    caption: str
+    data: Sequence[Json]
+    layout: Json
+    field: int | None = None
+    """The field that it is about; the page shows it only while that field is chosen."""
+
+    def figure(self) -> Json:
+        return {"data": list(self.data), "layout": self.layout, "field": self.field}
+
+
+def axes(across: str, up: str, **more: Any) -> Json:
+    """Axis names; user text is escaped, because plotly reads a little markup."""
+    return {
+        "xaxis": {"title": {"text": html.escape(across)}},
+        "yaxis": {"title": {"text": html.escape(up)}},
+        **more,
+    }
+
+
+def noise_chart(result: FitResult, number: int) -> Chart:
+    field = result.problem.fields[number]
+    chosen = result.readings.field_index == number
+    misfits, flagged = result.misfits[chosen], result.flagged[chosen]
+    edges = _edges(misfits)
+    width = edges[1] - edges[0]
+    data: list[Json] = []
+    for part, name, pattern in ((~flagged, "good", ""), (flagged, "flagged", "/")):
+        counts, _ = np.histogram(misfits[part], edges)
+        data.append(
+            {
+                "type": "bar", "name": name, "x": packed(edges[:-1] + width / 2),
+                "y": packed(counts / (len(misfits) * width)), "width": float(width),
+                "marker": {"color": f"@{name}", "pattern": {"shape": pattern, "size": 4}, "line": {"width": 0}},
+                "hovertemplate": "misfit %{x:.3g}<br>density %{y:.3g}",
+            }
+        )  # fmt: skip
+    noise = result.noise.get(field)
+    if noise is not None:
+        grid = np.linspace(edges[0], edges[-1], 500)
+        line = {"color": "@ink", "width": 2.5}
+        data.append(
+            {"type": "scatter", "mode": "lines", "name": "learned law", "x": packed(grid),
+             "y": packed(noise.pdf(grid)), "line": line, "hovertemplate": "misfit %{x:.3g}<br>density %{y:.3g}"}
+        )  # fmt: skip
+    unit = result.problem.units.get(field)
+    density = f"density [1/({unit})]" if unit else "density"
+    layout = axes(misfit_label(result.problem, field), density, barmode="stack", bargap=0)
+    said = (
+        "Bars: misfits (reading minus field). Line: the law of the noise that napinn learned; nobody told it."
+        if noise
+        else "Bars: misfits (reading minus field). This method learns no law of the noise."
+    )
+    beyond = int(((misfits < edges[0]) | (misfits > edges[-1])).sum())
+    caption = said + (f" {beyond:,} misfits lie beyond the ends of the axis." if beyond else "")
+    return Chart(f"noise-{number}", f"Noise law of {symbol(field)}", caption, data, layout, number)
+
+
+def _edges(misfits: np.ndarray) -> np.ndarray:
+    low, high = np.quantile(misfits, [0.001, 0.999]) if misfits.size else (-1.0, 1.0)
+    margin = 0.05 * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, BINS + 1)
+
+
+def scores(result: FitResult) -> np.ndarray:
+    """Standardised log-density of every reading, all of them as one batch: what the gate saw at the end."""
+    found = np.zeros(len(result.readings))
+    for number, field in enumerate(result.problem.fields):
+        chosen = result.readings.field_index == number
+        noise = result.noise[field]
+        # In the law's own units, because fields of different units share one gate.
+        found[chosen] = noise.log_prob(result.misfits[chosen]) + np.log(noise.scale)
+    return (found - found.mean()) / max(float(found.std()), 1e-6)
+
+
+def gate_curve(result: FitResult, standard: np.ndarray) -> np.ndarray:
+    assert result.method.gating is not None
+    gate = result.learned.gate
+    points = jnp.asarray(standard, gate.raw_cutoff.dtype)
+    return np.asarray(result.method.gating.gate.response(gate, points), float)
+
+
+def gate_chart(result: FitResult) -> Chart | None:
+    if result.law is None or result.method.gating is None or not np.ptp(result.reliability):
+        return None
+    standard, chosen = scores(result), sent(result)
+    low, high = float(standard.min()), float(standard.max())
+    grid = np.linspace(low - 0.5, high + 0.5, 400)
+    data: list[Json] = [
+        {"type": "scatter", "mode": "lines", "name": "gate", "x": packed(grid), "y": packed(gate_curve(result, grid)),
+         "line": {"color": "@ink", "width": 2}, "hoverinfo": "skip"}
+    ]  # fmt: skip
+    for part, name, marker in ((~result.flagged, "good", "circle"), (result.flagged, "flagged", "x-thin-open")):
+        found = chosen[part[chosen]]
+        found = found[thinned(len(found), MOST_POINTS)]
+        data.append(
+            {"type": "scatter", "mode": "markers", "name": name, "x": packed(standard[found]),
+             "y": packed(result.reliability[found]), "marker": {"color": f"@{name}", "size": 6, "symbol": marker},
+             "hovertemplate": "score %{x:.3g}<br>reliability %{y:.3f}"}
+        )  # fmt: skip
+    steepness, cutoff = float(result.learned.gate.steepness), float(result.learned.gate.cutoff)
+    layout = axes("standardised log-density [deviations]", "reliability (0 to 1)")
+    layout["shapes"] = [_line(y=FLAG_BELOW)]
+    caption = (
+        f"How a misfit becomes a reliability: steepness {steepness:.3g}, cutoff {cutoff:.3g} deviations below the "
+        "mean. Below the dotted line a reading is flagged."
+    )
+    return Chart("gate", "Reliability gate", f"{caption} {thinning_note(result)}".strip(), data, layout)
+
+
+def misfit_charts(result: FitResult, number: int) -> list[Chart]:
+    """Misfits against time (or the only coordinate there is) and against what the field predicts."""
+    problem = result.problem
+    field = problem.fields[number]
+    along = time_of(problem) or next(iter(problem.coordinates))
+    note = thinning_note(result, number)
+    charts = []
+    for name, source, across, said in (
+        ("along", f"at {along}", label(problem, along), "A drift, a step or a burst in time shows here."),
+        ("predicted", "predicted", f"predicted {label(problem, field)}", "Noise that grows with the value shows here."),
+    ):
+        data = [_misfit_trace(kind, source, number) for kind in ("good", "flagged")]
+        layout = axes(across, misfit_label(problem, field))
+        layout["shapes"] = [_line(y=0.0)]
+        against = symbol(along) if name == "along" else "predicted value"
+        charts.append(
+            Chart(f"misfit-{name}-{number}", f"Misfits against {against}", f"{said} {note}".strip(), data, layout,
+                  number)
+        )  # fmt: skip
+    return charts
+
+
+def _misfit_trace(kind: str, source: str, number: int) -> Json:
+    pick = f"{kind} {number}"
+    return {
+        "type": "scatter", "mode": "markers", "name": kind, "x": column(source, pick), "y": column("misfit", pick),
+        "marker": {"color": f"@{kind}", "size": 4 if kind == "good" else 6, "opacity": 0.6 if kind == "good" else 0.9,
+                   "symbol": "circle" if kind == "good" else "x-thin-open"},
+        "customdata": column("sensor name", pick),
+        "hovertemplate": "%{x:.4g}<br>misfit %{y:.3g}<br>sensor %{customdata}",
+    }  # fmt: skip
+
+
+def sensors_chart(result: FitResult) -> Chart | None:
+    """Sensors where they stand, coloured by the mean reliability of their readings."""
+    table = result.sensors_table()
+    if len(table) < 2:
+        return None
+    problem = result.problem
+    names = [name for name in problem.coordinates if name != time_of(problem)]
+    share = 100 * table["flagged_share"].to_numpy()
+    custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor)]
+              for sensor, flagged, count in zip(table.index, share, table["readings"], strict=True)]  # fmt: skip
+    marker: Json = {
+        "size": 11 if len(table) <= 400 else 7, "color": packed(table["reliability"].to_numpy()), "cmin": 0, "cmax": 1,
+        "colorscale": "@reliability", "line": {"color": "@ink", "width": 1},
+        "colorbar": {"title": {"text": "mean reliability (0 to 1)", "side": "right"}, "thickness": 12},
+    }  # fmt: skip
+    hover = (
+        "sensor %{customdata[0]}<br>reliability %{marker.color:.3f}<br>flagged %{customdata[1]} % of %{customdata[2]}"
+    )
+    trace: Json = {"type": "scatter", "mode": "markers", "marker": marker, "customdata": custom, "hovertemplate": hover,
+                   "showlegend": False}  # fmt: skip
+    if len(names) >= 2:
+        trace |= {"x": packed(table[names[0]].to_numpy()), "y": packed(table[names[1]].to_numpy())}
+        layout = axes(label(problem, names[0]), label(problem, names[1]))
+    else:
+        along = packed(table[names[0]].to_numpy()) if names else [html.escape(str(sensor)) for sensor in table.index]
+        trace |= {"x": along, "y": packed(table["reliability"].to_numpy())}
+        marker["showscale"] = False
+        layout = axes(label(problem, names[0]) if names else "sensor", "mean reliability (0 to 1)")
+        layout["yaxis"]["range"] = [-0.04, 1.06]
+    caption = "Each mark is a sensor at the mean of its places. Choose one to see its readings below."
+    return Chart("sensors", "Sensors by reliability", caption, [trace], layout)
+
+
+def history_charts(result: FitResult) -> list[Chart]:
+    history = result.history
+    if history.empty:
+        return []
+    losses = [name for name in ("total", "equation", "data") if name in history]
+    charts = [_history(result, "losses", "Losses", "loss (dimensionless)", losses, log=True)]
+    if result.unknowns:
+        units = {result.problem.units.get(name, "") for name in result.unknowns}
+        unit = next(iter(units)) if len(units) == 1 else "each in its unit"
+        up = f"coefficient [{unit}]" if unit else "coefficient"
+        charts.append(_history(result, "unknowns", "Coefficients", up, list(result.unknowns)))
+    if {"steepness", "cutoff"} <= set(history):
+        charts.append(
+            _history(result, "gate-history", "Gate", "steepness, cutoff (dimensionless)", ["steepness", "cutoff"])
+        )
+    if "rejected" in history and (history["rejected"] > 0).any():
+        charts.append(_history(result, "flagged-history", "Share flagged", "share of readings (0 to 1)", ["rejected"]))
+    return charts
+
+
+def _history(result: FitResult, name: str, title: str, up: str, lines: Sequence[str], log: bool = False) -> Chart:
+    history = result.history
+    steps = packed(history["step"].to_numpy(float))
+    data = []
+    for dash, line in zip(DASHES * len(lines), lines, strict=False):
+        values = history[line].to_numpy(float)
+        if log:
+            values = np.where(values > 0, values, np.nan)
+        data.append(
+            {"type": "scatter", "mode": "lines", "name": symbol(line), "x": steps, "y": packed(values, "f8"),
+             "line": {"color": "@ink" if dash == "solid" else "@good" if dash == "dash" else "@flagged", "dash": dash,
+                      "width": 1.8}, "hovertemplate": "step %{x}<br>%{y:.5g}"}
+        )  # fmt: skip
+    layout = axes("training step", up)
+    if log:
+        layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": 1}
+    layout |= _phase_marks(result)
+    return Chart(name, title, "", data, layout)
+
+
+def _phase_marks(result: FitResult) -> Json:
+    starts = result.history.groupby("phase", sort=False)["step"].min()
+    marks = [_line(x=float(step)) for step in list(starts)[1:]]
+    names = [
+        {"x": float(step), "xanchor": "left", "y": 1.0, "yref": "paper", "yanchor": "top", "textangle": -90,
+         "showarrow": False, "text": html.escape(str(phase)), "font": {"size": 11, "color": "@soft"}}
+        for phase, step in starts.items()
+    ]  # fmt: skip
+    return {"shapes": marks, "annotations": names}
+
+
+def _line(x: float | None = None, y: float | None = None) -> Json:
+    line: Json = {"type": "line", "line": {"color": "@soft", "width": 1, "dash": "dot"}}
+    if x is not None:
+        return {**line, "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    return {**line, "y0": y, "y1": y, "x0": 0, "x1": 1, "xref": "paper"}
+
+
+def error_chart(result: FitResult, errors: np.ndarray, number: int, along: np.ndarray, name: str) -> Chart:
+    """Root mean square of fitted minus true along one coordinate, over all the others."""
+    field = result.problem.fields[number]
+    size = np.sqrt((errors**2).reshape(-1, len(along)).mean(axis=0))
+    data = [{"type": "scatter", "mode": "lines", "x": packed(along), "y": packed(size), "line": {"color": "@ink"},
+             "name": "error", "hovertemplate": "%{x:.4g}<br>error %{y:.3g}"}]  # fmt: skip
+    layout = axes(label(result.problem, name), f"error of {label(result.problem, field)}", showlegend=False)
+    layout["yaxis"]["rangemode"] = "tozero"
+    return Chart(f"error-{number}", f"Error along {symbol(name)}", "Fitted minus true field, root mean square.", data,
+                 layout, number)  # fmt: skip
+
+
+def charts_of(result: FitResult) -> list[Chart]:
+    """The charts on noise and misfits, those of every field."""
+    gate = gate_chart(result)
+    fields = range(len(result.problem.fields))
+    return [
+        *(noise_chart(result, number) for number in fields),
+        *([gate] if gate else []),
+        *(chart for number in fields for chart in misfit_charts(result, number)),
+    ]

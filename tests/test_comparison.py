@@ -1,0 +1,109 @@
+"""Methods are compared on readings that none of them saw, by numbers that outliers do not move."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from napinn import read_table
+from napinn.cli import main
+from napinn.comparison import compare, ranked, score, split, table
+from napinn.methods import mad_pinn, pinn
+from napinn.networks import MLP
+
+TINY = {"backbone": MLP(8, 1), "collocation_batch": 16, "reading_batch": 64}
+
+
+def napinn(monkeypatch, capfd, *arguments):
+    monkeypatch.setattr(sys, "argv", ["napinn", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main.run()
+    return stop.value.code, *capfd.readouterr()
+
+
+def test_whole_sensors_are_held_out_where_there_are_several():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"sensor": np.repeat(list("abcdefghij"), 7), "t": rng.random(70), "u": rng.random(70)})
+    readings = read_table(rows, ("t",), ("u",))
+    parts = split(readings, seed=1)
+    assert len(parts.sensors) == 2
+    assert set(parts.held.sensors) == set(parts.sensors)
+    assert not set(parts.held.sensors) & set(parts.fitted.sensors)
+    assert len(parts.held) + len(parts.fitted) == 70
+    again = split(readings, seed=1)
+    np.testing.assert_array_equal(again.held.values, parts.held.values)
+
+
+def test_single_rows_are_held_out_of_few_sensors_with_all_their_fields():
+    rows = pd.DataFrame({"t": np.linspace(0, 1, 50), "u": np.arange(50.0), "v": -np.arange(50.0)})
+    parts = split(read_table(rows, ("t",), ("u", "v")), seed=0)
+    assert (parts.sensors, len(parts.held), len(parts.fitted)) == ((), 20, 80)
+    held = parts.held.values.reshape(-1, 2)
+    np.testing.assert_array_equal(held[:, 0], -held[:, 1])
+
+
+def test_scores_are_medians_of_what_the_field_misses(finished):
+    readings = finished.readings
+    scored = score("again", finished, readings)
+    assert scored.median_misfits == pytest.approx({"u": np.median(np.abs(finished.misfits))}, rel=1e-3)
+    assert scored.log_density == pytest.approx(np.median(finished.noise["u"].log_prob(finished.misfits)), abs=1e-2)
+    gross = replace(readings, values=np.where(np.arange(len(readings)) % 5, readings.values, 1e6))
+    assert score("gross", finished, gross).median_misfits["u"] < 2 * scored.median_misfits["u"] + 0.1
+    worse = replace(readings, values=readings.values + 3.0)
+    assert [each.name for each in ranked([score("worse", finished, worse), scored])] == ["again", "worse"]
+
+
+def test_every_method_meets_the_same_split(decay_problem, decay_readings):
+    methods = {"plain": pinn(20, **TINY), "screened": mad_pinn(20, **TINY)}
+    parts, scored = compare(decay_problem, decay_readings, methods)
+    assert {each.name for each in scored} == set(methods)
+    for each in scored:
+        assert len(each.result.readings) == len(parts.fitted) == 320
+        assert len(each.misfits) == 80
+    assert set(table(scored)["method"]) == {"pinn", "mad_pinn"}
+
+
+def test_finished_runs_side_by_side(finished_run, tmp_path, monkeypatch, capfd):
+    out = tmp_path / "out"
+    code, told, _ = napinn(monkeypatch, capfd, "compare", finished_run, finished_run, "-o", out, "--json")
+    assert code == 0
+    rows = json.loads(told)["rows"]
+    assert rows[0] == rows[1]
+    assert {path.name for path in out.iterdir()} == {"comparison.csv", "comparison.png"}
+    assert pd.read_csv(out / "comparison.csv")["k"].nunique() == 1
+    assert "already exists" in napinn(monkeypatch, capfd, "compare", finished_run, finished_run, "-o", out)[2]
+    again = napinn(monkeypatch, capfd, "compare", finished_run, finished_run, "-o", out, "--overwrite")
+    assert (again[0], "log-density" in again[1]) == (0, True)
+
+
+def test_methods_on_ones_own_readings(decay_table, tmp_path, monkeypatch, capfd):
+    decay_table.to_csv(tmp_path / "readings.csv", index=False)
+    (tmp_path / "problem.yaml").write_text(
+        "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
+    )
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    out = tmp_path / "out"
+    code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "--steps", 5, "-o", out, "--json")
+    assert code == 0
+    assert "80 readings that no method saw" in json.loads(told)["how"]
+    assert (out / "pinn" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["RUN"], "one run cannot be compared"),
+        (["RUN", "a.csv"], "a problem file (.yaml) and a table of readings, or two or more run folders"),
+        (["a.yaml", "a.csv", "-m", "pin"], "there is no method 'pin'"),
+        (["a.yaml", "a.csv", "-m", ","], "no method is named"),
+        (["a.yaml", "a.csv"], "does not exist"),
+    ],
+)
+def test_a_wrong_comparison_is_one_sentence(finished_run, monkeypatch, capfd, arguments, said):
+    wish = [str(finished_run) if word == "RUN" else word for word in arguments]
+    code, out, err = napinn(monkeypatch, capfd, "compare", *wish)
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.split())

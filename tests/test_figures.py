@@ -1,0 +1,132 @@
+"""Figures, animations and exports of a finished run: what they show is what the fit found."""
+
+import json
+import shutil
+import sys
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from PIL import Image
+
+from napinn import InputError, Problem, Unknown, fit, plot, read_table
+from napinn.cli import main
+from napinn.export import export_model
+from napinn.methods import pinn
+from napinn.networks import MLP
+from napinn.report.animation import animate
+
+TINY = {"backbone": MLP(4, 1), "collocation_batch": 8, "reading_batch": 8}
+MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+
+
+@pytest.fixture(scope="module")
+def rod():
+    """A field over space and time after two steps: enough to draw and to export."""
+    x, t = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(0, 1, 4), np.linspace(0, 2, 5), indexing="ij"))
+    problem = Problem(
+        {"x": (0, 1), "t": (0, 2)}, ("T",), ("T_t = D*T_xx",), {"D": Unknown(0.1)}, units={"x": "m", "T": "K"}
+    )
+    return fit(problem, read_table(pd.DataFrame({"x": x, "t": t, "T": x * t}), ("x", "t"), ("T",)), pinn(2, **TINY))
+
+
+def napinn(monkeypatch, capfd, *arguments):
+    monkeypatch.setattr(sys, "argv", ["napinn", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main.run()
+    return stop.value.code, *capfd.readouterr()
+
+
+@pytest.mark.parametrize(("what", "suffix"), list(zip(plot.FIGURES, [".png", ".pdf", ".svg"] * 2, strict=True)))
+def test_every_figure_can_be_had_as_a_file(finished_run, tmp_path, monkeypatch, capfd, what, suffix):
+    path = tmp_path / f"figure{suffix}"
+    code, out, _ = napinn(monkeypatch, capfd, "plot", finished_run, "--what", what, "-o", path, "--json")
+    assert code == 0
+    assert json.loads(out) == {"what": what, "file": str(path)}
+    assert path.read_bytes().startswith(MAGIC[suffix])
+
+
+def test_figures_name_their_axes_and_show_the_fit(finished):
+    for draw in plot.FIGURES.values():
+        assert all(axes.get_ylabel() for axes in draw(finished, None))
+    (axes,) = plot.noise(finished)
+    area = sum(bar.get_width() * bar.get_height() for bar in axes.patches)
+    assert area == pytest.approx(1.0, abs=0.02)
+    (axes,) = plot.parameters(finished)
+    assert axes.lines[0].get_ydata()[-1] == pytest.approx(finished.unknowns["k"])
+    (axes,) = plot.field(finished)
+    t, u = axes.lines[0].get_data()
+    np.testing.assert_allclose(u, finished.field.at(t=t)["u"])
+    with pytest.raises(InputError, match="no field 'w'"):
+        plot.field(finished, "w")
+
+
+def test_flagged_readings_differ_without_colour(finished):
+    (axes,) = plot.noise(finished)
+    good, flagged = axes.containers
+    assert {bar.get_hatch() for bar in good} != {bar.get_hatch() for bar in flagged}
+    (axes,) = plot.history(finished)[:1]
+    assert len({line.get_linestyle() for line in axes.lines[:3]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plot", "RUN", "--what", "fild", "-o", "a.png"], "did you mean 'field'?"),
+        (["plot", "RUN", "-o", "a.docx"], "name one that ends in .png, .pdf, .svg"),
+        (["plot", "nowhere", "-o", "a.png"], "nowhere holds no finished run"),
+        (["animate", "RUN", "-o", "a.gif"], "needs a field over space and time"),
+        (["export", "RUN", "--what", "modle", "-o", "a"], "did you mean 'model'?"),
+        (["report", "nowhere"], "nowhere holds no finished run"),
+    ],
+)
+def test_a_wrong_wish_is_one_sentence(finished_run, monkeypatch, capfd, arguments, said):
+    wish = [str(finished_run) if word == "RUN" else word for word in arguments]
+    code, out, err = napinn(monkeypatch, capfd, *wish)
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.split())
+
+
+def test_the_report_can_be_written_again(finished_run, tmp_path, monkeypatch, capfd):
+    code, _, _ = napinn(monkeypatch, capfd, "report", finished_run, "-o", tmp_path / "new" / "page.html")
+    assert code == 0
+    assert "∂u/∂t = −k u" in (tmp_path / "new" / "page.html").read_text()
+
+
+def test_an_animation_has_a_frame_for_every_instant(rod, tmp_path, monkeypatch):
+    assert animate(rod, tmp_path / "rod.gif", "T") == 5
+    with Image.open(tmp_path / "rod.gif") as gif:
+        assert gif.n_frames == 5
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(InputError, match="install ffmpeg"):
+        animate(rod, tmp_path / "rod.mp4", "T")
+    with pytest.raises(InputError, match="neither a GIF nor an MP4"):
+        animate(rod, tmp_path / "rod.avi", "T")
+
+
+def test_the_model_evaluates_without_napinn_for_any_number_of_points(rod, tmp_path):
+    export_model(rod, tmp_path / "field.stablehlo")
+    program = jax.export.deserialize((tmp_path / "field.stablehlo").read_bytes())
+    for count in (1, 7):
+        x, t = np.linspace(0, 1, count, dtype=np.float32), np.linspace(0, 2, count, dtype=np.float32)
+        np.testing.assert_allclose(program.call({"x": x, "t": t})["T"], rod.field.at(x=x, t=t)["T"], rtol=1e-5)
+
+
+def test_the_field_opens_in_xarray_with_its_coordinates_known(finished_run, tmp_path, monkeypatch, capfd, rod):
+    assert napinn(monkeypatch, capfd, "export", finished_run, "--what", "field", "-o", tmp_path / "field.nc")[0] == 0
+    with xr.open_dataset(tmp_path / "field.nc") as field:
+        assert field.attrs["Conventions"] == "CF-1.11"
+        assert field["t"].attrs["axis"] == "T"
+    grid = rod.grid(5)
+    assert {name: grid[name].attrs.get("axis") for name in ("x", "t")} == {"x": "X", "t": "T"}
+    assert (grid["x"].attrs["units"], grid["T"].attrs["units"]) == ("m", "K")
+    assert grid["T"].attrs["long_name"] == "fitted field T"
+    np.testing.assert_allclose(grid["T"].sel(x=0.5, t=1.0), rod.field.at(x=0.5, t=1.0)["T"], rtol=1e-5)
+
+
+def test_readings_come_back_from_parquet_as_they_are(finished_run, finished, tmp_path, monkeypatch, capfd):
+    path = tmp_path / "readings.parquet"
+    assert napinn(monkeypatch, capfd, "export", finished_run, "--what", "readings", "-o", path)[0] == 0
+    pd.testing.assert_frame_equal(pd.read_parquet(path), finished.readings_table(), check_dtype=False)

@@ -1,0 +1,145 @@
+"""What goes into the report: equations as mathematics, fields laid on a page, arrays packed small, names as text."""
+
+import base64
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from napinn import Problem, Unknown, fit, read_table
+from napinn.equations import mathml
+from napinn.methods import pinn
+from napinn.networks import MLP
+from napinn.report.charts import gate_curve, scores
+from napinn.report.columns import packed, quantised, thinned
+from napinn.report.html import report_html
+from napinn.report.view import Kind, view_of
+
+
+def problem_of(equation: str, **unknowns: float) -> Problem:
+    names = {name: Unknown(value) for name, value in unknowns.items()}
+    return Problem({"x": (0, 1), "t": (0, 1)}, ("u",), (equation,), names)
+
+
+def said(problem: Problem, values: dict[str, float] | None = None) -> str:
+    """The visible text of the markup, which must be well-formed; fractions as a/b, powers as a^b."""
+    root = ElementTree.fromstring(mathml(problem.written[0], values).replace("&", "&amp;"))
+
+    def text(node: ElementTree.Element) -> str:
+        inner = [text(child) for child in node]
+        if node.tag == "mfrac":
+            return f"[{inner[0]}]/[{inner[1]}]"
+        if node.tag in ("msup", "msub"):
+            return ("^" if node.tag == "msup" else "_").join(inner)
+        return (node.text or "").replace("&#x2062;", " ").replace("&#x2061;", "") + "".join(inner)
+
+    return text(root)
+
+
+@pytest.mark.parametrize(
+    ("equation", "unknowns", "expected"),
+    [
+        ("u_t = D*u_xx", {"D": 1.0}, "[∂u]/[∂t]=D [∂^2u]/[∂x^2]"),
+        ("u_t - (a + u)*u_x = 0", {"a": 1.0}, "[∂u]/[∂t]−(a+u) [∂u]/[∂x]=0"),
+        ("u_t = u_x**2/k_1", {"k_1": 1.0}, "[∂u]/[∂t]=[([∂u]/[∂x])^2]/[k_1]"),
+        ("u_xt = -omega*sin(pi*x)*u", {"omega": 1.0}, "[∂^2u]/[∂x∂t]=−ω sin(π x) u"),
+    ],
+)
+def test_an_equation_is_written_as_on_paper(equation, unknowns, expected):
+    assert said(problem_of(equation, **unknowns)) == expected
+
+
+def test_the_numbers_found_stand_in_the_equation():
+    problem = problem_of("u_t = 2*a*u_xx - b*u", a=1.0, b=1.0)
+    assert said(problem, {"a": 0.3, "b": -1.5e-7}) == "[∂u]/[∂t]=2×0.3 [∂^2u]/[∂x^2]−(−1.5×10^−7) u"
+
+
+def test_a_long_equation_breaks_before_its_terms():
+    problem = problem_of("u_t = " + " + ".join(["D*u_xx*sin(pi*x)*cos(pi*t)"] * 5), D=1.0)
+    rows = ElementTree.fromstring(mathml(problem.written[0]).replace("&", "&amp;")).findall(".//mtr")
+    assert len(rows) == 5
+    assert "".join(rows[1].itertext()).startswith("+")
+
+
+def unpacked(entry: dict) -> np.ndarray:
+    raw = np.frombuffer(base64.b64decode(entry["data"]), f"<{entry['packed']}")
+    return raw if "low" not in entry else entry["low"] + (raw.astype(float) + 32_767) / 65_534 * entry["width"]
+
+
+def test_packing_loses_less_than_an_eye_can_see():
+    values = np.random.default_rng(0).normal(5.0, 3.0, 1000)
+    np.testing.assert_allclose(unpacked(packed(values)), values, rtol=1e-6)
+    assert np.abs(unpacked(quantised(values)) - values).max() <= 0.51 * np.ptp(values) / 65_534
+    np.testing.assert_array_equal(unpacked(quantised(np.full(7, 2.5))), 2.5)
+    assert len(thinned(10_000, 300)) == 300
+    assert thinned(5, 300).tolist() == [0, 1, 2, 3, 4]
+
+
+def readings_at(coordinates: dict[str, np.ndarray], problem: Problem):
+    return read_table(pd.DataFrame({**coordinates, "u": 1.0}), tuple(problem.coordinates), problem.fields)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "sliders"),
+    [
+        (("t",), Kind.CURVE, ()),
+        (("x", "t"), Kind.SPACE_TIME, ("t",)),
+        (("x", "y"), Kind.MAP, ()),
+        (("t", "x", "y"), Kind.MAP, ("t",)),
+        (("x", "y", "z"), Kind.MAP, ("z",)),
+        (("x", "y", "z", "t"), Kind.MAP, ("t", "z")),
+    ],
+)
+def test_every_number_of_coordinates_has_a_view(names, kind, sliders):
+    rng = np.random.default_rng(1)
+    equation = " + ".join(f"a*u_{name}" for name in names) + " = 0"
+    problem = Problem(dict.fromkeys(names, (0.0, 1.0)), ("u",), (equation,), {"a": Unknown(1.0)})
+    view = view_of(problem, readings_at({name: rng.random(150) for name in names}, problem))
+    assert (view.kind, view.sliders) == (kind, sliders)
+    # Each coordinate counts in its own decimal place, so a value tells which node it belongs to.
+    weights = np.array([10.0**place for place in range(len(names))])
+    values = view.values(lambda points: (points @ weights)[:, None], names)
+    assert values.size <= 290_000
+    index = tuple(len(view.axes[name]) // 3 for name in view.order)
+    at = {name: view.axes[name][node] for name, node in zip(view.order, index, strict=True)}
+    assert values[(0, *index)] == pytest.approx(sum(w * at[n] for w, n in zip(weights, names, strict=True)))
+
+
+def test_readings_lie_on_the_steps_at_which_they_were_taken():
+    problem = problem_of("u_t = a*u_xx", a=1.0)
+    times = np.array([0.0, 0.1, 0.35, 0.8])
+    view = view_of(problem, readings_at({"x": np.linspace(0, 1, 4), "t": times}, problem))
+    np.testing.assert_array_equal(view.axes["t"], times)
+    np.testing.assert_array_equal(view.step_of("t", np.array([0.8, 0.04, 0.06, 0.2])), [3, 0, 1, 1])
+
+
+def test_the_curve_of_the_gate_passes_through_the_readings(finished):
+    np.testing.assert_allclose(gate_curve(finished, scores(finished)), finished.reliability, atol=1e-4)
+
+
+def test_a_large_run_makes_a_page_that_can_be_mailed():
+    rng = np.random.default_rng(0)
+    places, times = rng.random((225, 2)), np.linspace(0, 1, 100)
+    x, y = np.repeat(places, 100, axis=0).T
+    table = pd.DataFrame({"x": x, "y": y, "t": np.tile(times, 225), "u": rng.normal(size=22_500)})
+    problem = Problem({"x": (0, 1), "y": (0, 1), "t": (0, 1)}, ("u",), ("u_t = D*(u_xx + u_yy)",), {"D": Unknown(0.1)})
+    readings = read_table(table, ("x", "y", "t"), ("u",))
+    page = report_html(fit(problem, readings, pinn(2, backbone=MLP(4, 1), collocation_batch=8, reading_batch=8)))
+    assert len(page.encode()) < 8e6
+    assert "Shown: 1,000 of 22,500 good readings, evenly thinned." in page
+    bundle = json.loads(page.split('id="bundle">')[1].split("</script>")[0])
+    assert len(bundle["field"]["axes"]["t"]["data"]) == len(packed(times, "f8")["data"])
+
+
+def test_an_interval_is_shown_beside_its_coefficient(finished):
+    assert "95 % interval 0.7 to 0.9" in report_html(finished, intervals={"k": (0.7, 0.9)})
+
+
+def test_nothing_in_the_bundle_can_end_it(finished):
+    page = report_html(finished)
+    assert len(re.findall(r"</script", page)) == 3
+    bundle = json.loads(page.split('id="bundle">')[1].split("</script>")[0])
+    assert bundle["sensors"] == ["</script><script>alert(1)</script>", "fine"]
