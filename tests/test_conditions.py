@@ -28,7 +28,7 @@ def wave(points):
 
 def loss_of(conditions, periodic=(), field=wave, unknowns=None, **parts):
     problem = Problem(BOX, ("u",), ("u_t = -u",), unknowns or {}, conditions=conditions, periodic=periodic, **parts)
-    frame = identity_frame(2, 1, DOUBLE, 1 + len(conditions))
+    frame = identity_frame(2, 1, DOUBLE, 1 + len(conditions), len(problem.unknowns))
     raw = {name: jnp.asarray(unknown.raw_start()) for name, unknown in problem.unknowns.items()}
     learned = Learned(FieldNetwork(field, frame), raw, Gate().init(DOUBLE))
     return float(condition_loss(problem, learned, POINTS))

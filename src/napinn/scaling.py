@@ -104,6 +104,8 @@ def unknown_units(problem: Problem, centres: np.ndarray, gains: np.ndarray, resi
     """The change of each unknown that moves some equation by about that equation's unit.
 
     An unknown that moves nothing, or infinitely much, is taken in units of its start."""
+    if not problem.unknowns:
+        return np.zeros(0)
     start = {name: jnp.asarray(float(unknown.start)) for name, unknown in problem.unknowns.items()}
     slopes = jax.jit(jax.jacfwd(_Probe(problem, centres, gains).residuals))(start)
     units = []
