@@ -48,7 +48,7 @@ def test_a_long_table_is_understood():
 
 
 def test_an_unknown_is_written_with_its_start_and_bounds():
-    assert unknown_entry("D") == ("D", {"start": 1.0})
+    assert unknown_entry("D") == ("D", {})
     assert unknown_entry("D=0.5") == ("D", {"start": 0.5})
     assert unknown_entry("D = 0.5, low = 0, high=1e1") == ("D", {"start": 0.5, "low": 0.0, "high": 10.0})
     frame = table("t", "u")

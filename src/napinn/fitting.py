@@ -162,7 +162,7 @@ def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray
     if np.mean(reliability < FLAG_BELOW) > 0.5:
         return FitStatus.REJECTS_MOST
     for name, unknown in problem.unknowns.items():
-        width = abs(unknown.start) + 1e-30
+        width = abs(unknown.started()) + 1e-30
         if unknown.low is not None and unknown.high is not None:
             width = unknown.high - unknown.low
         if any(

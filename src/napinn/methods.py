@@ -66,7 +66,7 @@ def na_pinn(
     estimator: Density = EBM(),
     gate: Gate = Gate(),
     scale: density.Scale = density.RunningStd(),
-    loss: Loss = Squared(),
+    loss: Loss | Likelihood = Squared(),
     rejection: Rejection = RelativeCost(),
     **parts: Any,
 ) -> Method:

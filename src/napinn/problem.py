@@ -39,14 +39,14 @@ from napinn.tables import Table
 
 @dataclass(frozen=True)
 class Unknown:
-    """A coefficient to be found, from `start`, inside optional bounds.
+    """A coefficient to be found, from `start`, inside optional bounds; without a start, from its natural size.
 
     Bounds hold by construction: what is trained is a raw number that a smooth map takes into the open interval. The
     raw number is in units of `unit`, a natural size of the coefficient, so that a diffusivity of 1e-7 trains as one
     of 1 does.
     """
 
-    start: float
+    start: float | None = None
     low: float | None = None
     high: float | None = None
 
@@ -56,20 +56,33 @@ class Unknown:
                 raise InputError(f"the {name} of an unknown is {value}; it must be a finite number.")
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        if not low < self.start < high:
+        if not low < high:
+            raise InputError(f"an unknown has the bounds {low:g} and {high:g}; low must come before high.")
+        if self.start is not None and not low < self.start < high:
             raise InputError(
                 f"an unknown starts at {self.start:g}, which is not strictly between {low:g} and {high:g}."
             )
 
-    def raw_start(self, unit: float = 1.0) -> float:
+    def started(self, unit: float = 1.0) -> float:
+        """Where it starts, if one natural size of it is `unit`."""
+        if self.start is not None:
+            return self.start
         if self.low is not None and self.high is not None:
-            share = (self.start - self.low) / (self.high - self.low)
+            return 0.5 * (self.low + self.high)
+        if self.low is not None:
+            return self.low + unit
+        return unit if self.high is None else self.high - unit
+
+    def raw_start(self, unit: float = 1.0) -> float:
+        start = self.started(unit)
+        if self.low is not None and self.high is not None:
+            share = (start - self.low) / (self.high - self.low)
             return math.log(share / (1.0 - share))
         if self.low is not None:
-            return _softplus_inverse((self.start - self.low) / unit)
+            return _softplus_inverse((start - self.low) / unit)
         if self.high is not None:
-            return _softplus_inverse((self.high - self.start) / unit)
-        return self.start / unit
+            return _softplus_inverse((self.high - start) / unit)
+        return start / unit
 
     def value(self, raw: Array, unit: Array | float = 1.0) -> Array:
         if self.low is not None and self.high is not None:

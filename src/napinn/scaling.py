@@ -54,14 +54,17 @@ def fitted_frame(
     usual = float(np.median(measured))
     centres = np.array([*(np.median(v) if v.size else 0.0 for v in values), *(0.0 for _ in problem.hidden)])
     gains = np.array([*measured, *(problem.scales.get(name, usual) for name in problem.hidden)])
-    residual = residual_units(problem, centres, gains)
+    # In float64 whatever the fit's own precision: products of sizes may leave the range of float32.
+    with jax.enable_x64(True):
+        residual = residual_units(problem, centres, gains)
+        unknowns = unknown_units(problem, centres, gains, residual)
     arrays = (
         -(lows + highs) / 2.0,
         2.0 / (highs - lows),
         centres / gains,
         gains,
         residual / np.sqrt(equation_weight),
-        unknown_units(problem, centres, gains, residual),
+        unknowns,
     )
     return Frame(*(jnp.asarray(np.asarray(array, dtype)) for array in arrays))
 
@@ -95,7 +98,7 @@ def residual_units(problem: Problem, centres: np.ndarray, gains: np.ndarray) -> 
     start only where nothing is left without them."""
     measure = jax.jit(_Probe(problem, centres, gains).residuals)
     absent = _typical(measure({name: jnp.asarray(0.0) for name in problem.unknowns}))
-    started = _typical(measure({name: jnp.asarray(float(u.start)) for name, u in problem.unknowns.items()}))
+    started = _typical(measure(_starts(problem)))
     largest = np.where(absent > 0.0, absent, started)
     return np.where(largest > 0.0, largest, 1.0)
 
@@ -103,16 +106,38 @@ def residual_units(problem: Problem, centres: np.ndarray, gains: np.ndarray) -> 
 def unknown_units(problem: Problem, centres: np.ndarray, gains: np.ndarray, residual: np.ndarray) -> np.ndarray:
     """The change of each unknown that moves some equation by about that equation's unit.
 
-    An unknown that moves nothing, or infinitely much, is taken in units of its start."""
+    Measured by the slope at its start; for one without a start, the smallest value that does it. An unknown that
+    moves nothing, or infinitely much, is taken in units of its start."""
     if not problem.unknowns:
         return np.zeros(0)
-    start = {name: jnp.asarray(float(unknown.start)) for name, unknown in problem.unknowns.items()}
-    slopes = jax.jit(jax.jacfwd(_Probe(problem, centres, gains).residuals))(start)
+    probe = _Probe(problem, centres, gains)
+    start = _starts(problem)
+    slopes = jax.jit(jax.jacfwd(probe.residuals))(start)
     units = []
     for name, unknown in problem.unknowns.items():
+        if unknown.start is None:
+            units.append(_smallest_that_matters(probe, name, start, residual))
+            continue
         size = float(np.max(_typical(slopes[name]) / residual))
         units.append(1.0 / size if size > 0.0 else abs(unknown.start) or 1.0)
     return np.asarray(units)
+
+
+def _starts(problem: Problem) -> dict[str, Array]:
+    return {name: jnp.asarray(float(unknown.started())) for name, unknown in problem.unknowns.items()}
+
+
+def _smallest_that_matters(probe: _Probe, name: str, start: dict[str, Array], residual: np.ndarray) -> float:
+    """Among the powers of ten and their roots, the first value that changes an equation by its unit; else 1."""
+
+    def moved(value: Array) -> Array:
+        return probe.residuals({**start, name: value}) - probe.residuals({**start, name: jnp.zeros_like(value)})
+
+    tried = np.logspace(-15, 15, 61)
+    for value, change in zip(tried, jax.jit(jax.vmap(moved))(jnp.asarray(tried)), strict=True):
+        if np.any(_typical(change) >= residual):
+            return float(value)
+    return 1.0
 
 
 def _typical(values: Array) -> np.ndarray:

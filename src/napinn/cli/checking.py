@@ -146,7 +146,7 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
         rows = Table("unknown", "start", "low", "high", box=None, pad_edge=False)
         for name, unknown in problem.unknowns.items():
             bounds = ("" if bound is None else f"{bound:g}" for bound in (unknown.low, unknown.high))
-            rows.add_row(name, f"{unknown.start:g}", *bounds)
+            rows.add_row(name, "natural size" if unknown.start is None else f"{unknown.start:g}", *bounds)
         console.print(rows)
 
 

@@ -16,9 +16,10 @@ from napinn.cli.progress import progress_display
 from napinn.errors import InputError, nearest
 from napinn.fitting import fit
 from napinn.io import PLAIN, read_file
+from napinn.likelihood import Likelihood
 from napinn.loggers import LOGGERS, HistoryFile, check_loggers, together
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
-from napinn.problem import Problem
+from napinn.problem import Problem, Unknown
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
 from napinn.report.html import write_report
@@ -37,9 +38,10 @@ class Choice:
     loss: str | None = None
     steps: int | None = None
     double: bool = False
+    minutes: float | None = None
 
     def make(self) -> Method:
-        parts: dict[str, Any] = {"double": self.double}
+        parts: dict[str, Any] = {"double": self.double, "minutes": self.minutes}
         if self.steps is not None:
             parts["steps"] = self.steps
         if self.backbone is not None:
@@ -53,6 +55,10 @@ class Choice:
         for name, word in (("estimator", "density"), ("loss", "loss")):
             if name in parts and name not in taken:
                 raise InputError(f"method '{self.method}' has no choice of {word}; leave out --{word}.")
+        if isinstance(parts.get("loss"), Likelihood) and "estimator" not in taken:
+            raise InputError(
+                f"method '{self.method}' learns no noise law, which the loss 'likelihood' needs; use law_pinn."
+            )
         if self.method == "b_pinn" and self.backbone not in (None, "bayesian"):
             raise InputError("method 'b_pinn' needs the backbone 'bayesian'; leave out --backbone.")
         return make(**parts)
@@ -118,7 +124,8 @@ def deduced(problem: Problem) -> str:
     if problem.hidden:
         parts.append(f"hidden {', '.join(problem.hidden)}")
     if problem.unknowns:
-        parts.append("unknown " + ", ".join(f"{name} from {u.start:g}" for name, u in problem.unknowns.items()))
+        starts = {name: "" if u.start is None else f" from {u.start:g}" for name, u in problem.unknowns.items()}
+        parts.append("unknown " + ", ".join(f"{name}{start}" for name, start in starts.items()))
     return "; ".join(parts)
 
 
@@ -132,7 +139,7 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
     console.print(escape(result.problem.show()), style="bold", soft_wrap=True, highlight=False)
     table = Table("unknown", "found", "start", box=None)
     for name, value in result.unknowns.items():
-        table.add_row(name, f"{value:.6g}", f"{result.problem.unknowns[name].start:.6g}")
+        table.add_row(name, f"{value:.6g}", _start(result.problem.unknowns[name]))
     console.print(table)
     flagged, total = int(result.flagged.sum()), len(result.readings)
     console.print(
@@ -148,6 +155,10 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _start(unknown: Unknown) -> str:
+    return "natural size" if unknown.start is None else f"{unknown.start:.6g}"
 
 
 def worst_sensors(result: FitResult, count: int = 5) -> str:

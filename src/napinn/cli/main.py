@@ -73,9 +73,10 @@ def fit(
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
     density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
     loss: Annotated[
-        str | None, typer.Option("--loss", help="Data loss: squared, absolute, q_gaussian or huber.")
+        str | None, typer.Option("--loss", help="Data loss: likelihood, squared, absolute, q_gaussian or huber.")
     ] = None,
     steps: Steps = None,
+    minutes: Annotated[float | None, typer.Option(help="Budget of time; the training fits into it.", min=0.05)] = None,
     seed: Seed = 0,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
@@ -92,7 +93,7 @@ def fit(
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
-    choice = Choice(method, backbone, density, loss, steps, double)
+    choice = Choice(method, backbone, density, loss, steps, double, minutes)
     given, logs = problem or Words(*lists), tuple(log or ())
     raise typer.Exit(fit_command(readings, given, choice, seed, out, overwrite, json, logs))
 
@@ -171,7 +172,7 @@ def demo(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: a plain PINN and naPINN on the same readings."""
+    """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: a plain PINN, naPINN and the default."""
     from napinn.cli.demonstration import demo_command
 
     raise typer.Exit(demo_command(steps, seed, out, overwrite, json))
@@ -232,7 +233,9 @@ def export(
 @app.command()
 def compare(
     paths: Annotated[list[Path], typer.Argument(help="A problem file and a CSV file of readings, or run folders.")],
-    methods: Annotated[str, typer.Option("--methods", "-m", help="Names with commas between.")] = "pinn,na_pinn",
+    methods: Annotated[
+        str, typer.Option("--methods", "-m", help="Names with commas between.")
+    ] = "pinn,na_pinn,law_pinn",
     steps: Steps = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = Path("runs/comparison"),

@@ -18,7 +18,6 @@ from napinn.problem_file.loading import parse_problem
 from napinn.readings import ADDED_COLUMNS, Columns
 
 USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
-START = 1.0
 _NAME = re.compile(r"[^\W\d]\w*")
 _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
 
@@ -68,7 +67,7 @@ def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
     """`D`, `D=0.5`, `D=0.5,low=0,high=10` or `D=0.5,positive`."""
     name, *rest = (part.strip() for part in text.split(","))
     name, _, start = (part.strip() for part in name.partition("="))
-    entry: dict[str, Any] = {"start": _number(start, text) if start else START}
+    entry: dict[str, Any] = {"start": _number(start, text)} if start else {}
     for part in rest:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if key == "positive" and not equals:

@@ -51,7 +51,8 @@ class CoordinateEntry(_Strict):
 class UnknownEntry(_Strict):
     """Where an unknown starts and where it must stay."""
 
-    start: Finite
+    start: Finite | None = None
+    """None starts from the size at which the unknown matters in its equation."""
     low: Finite | None = None
     high: Finite | None = None
     positive: bool = False

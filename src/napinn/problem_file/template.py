@@ -26,7 +26,8 @@ fields: [T]
 # hidden: [S, R]
 # hidden: {pressure: 1000}
 
-# Coefficients to find, from a start that is not orders of magnitude away, inside bounds if there are any.
+# Coefficients to find, inside bounds if there are any. A start helps if you have one; without it, napinn starts from
+# the size at which the coefficient matters in its equation.
 unknowns:
   D: {start: 1.0, positive: true}
   # h: {start: 0.5, low: 0, high: 10}
