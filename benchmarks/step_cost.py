@@ -1,16 +1,17 @@
-"""What one training step costs: naPINN beside the plain PINN, alternating in one process, on each benchmark.
+"""What one training step costs: naPINN, SOAP and the default beside the plain PINN with Adam, in turn in one process.
 
     python benchmarks/step_cost.py                 # both batch sizes, all three benchmarks
     python benchmarks/step_cost.py --rounds 15
     python benchmarks/step_cost.py --backbones     # every backbone beside the MLP, plain steps on Allen–Cahn
 
-Ratios are what counts: the machine is shared, so each round times a chunk of one method and then of the other, and
-the median of the rounds' ratios is kept. Writes `benchmarks/results/step_cost.json`."""
+Ratios are what counts: the machine is shared, so each round times a chunk of every method in turn, and the median of
+the rounds' ratios is kept. Writes `benchmarks/results/step_cost.json`."""
 
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ import numpy as np
 
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
-from napinn.benchmarks.names import BENCHMARKS
+from napinn.benchmarks.names import BENCHMARKS, PAPER
 from napinn.experiments.provenance import provenance
 from napinn.fitting import frame_of, initial
-from napinn.methods import BACKBONES, b_pinn, na_pinn, pinn
+from napinn.methods import BACKBONES, b_pinn, law_pinn, na_pinn, pinn
 from napinn.readings import read_table
-from napinn.training import Kind, Method, begin, load
+from napinn.training import SOAP, Kind, Method, begin, load
 from napinn.training.loop import chunk_runner, enter
 
 RESULT = Path(__file__).parent / "results" / "step_cost.json"
@@ -54,25 +55,38 @@ def timed_chunk(benchmark: Benchmark, method: Method) -> Callable[[], float]:
     return seconds
 
 
+METHODS: Mapping[str, Callable[..., Method]] = {
+    "pinn": pinn,
+    "na_pinn": na_pinn,
+    "pinn_soap": partial(pinn, optimiser=SOAP()),
+    "law_pinn": law_pinn,
+}
+
+
 def measure(rounds: int) -> dict[str, dict[str, dict[str, Any]]]:
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for name, make in BENCHMARKS.items():
-        benchmark = make()
+    for name in PAPER:
+        benchmark = BENCHMARKS[name]()
         found[name] = {}
         for title, (points, rows) in BATCHES.items():
-            recipes = [make(collocation_batch=points, reading_batch=rows) for make in (pinn, na_pinn)]
-            plain, gated = (timed_chunk(benchmark, recipe) for recipe in recipes)
-            pairs = np.array([(plain(), gated()) for _ in range(rounds)])
-            ratios = pairs[:, 1] / pairs[:, 0]
-            low, high = np.quantile(ratios, [0.25, 0.75])
+            recipes = [make(collocation_batch=points, reading_batch=rows) for make in METHODS.values()]
+            chunks = [timed_chunk(benchmark, recipe) for recipe in recipes]
+            seconds = np.array([[chunk() for chunk in chunks] for _ in range(rounds)])
             found[name][title] = {
-                "pinn_ms": round(1e3 * float(np.median(pairs[:, 0])), 3),
-                "na_pinn_ms": round(1e3 * float(np.median(pairs[:, 1])), 3),
-                "ratio": round(float(np.median(ratios)), 4),
-                "ratio_quartiles": [round(float(low), 4), round(float(high), 4)],
+                method: _summary(seconds[:, column], seconds[:, 0]) for column, method in enumerate(METHODS)
             }
             print(name, title, found[name][title], flush=True)  # noqa: T201
     return found
+
+
+def _summary(seconds: np.ndarray, plain: np.ndarray) -> dict[str, Any]:
+    """Milliseconds a step, and the ratio to the plain step timed beside it, with quartiles."""
+    low, ratio, high = np.quantile(seconds / plain, [0.25, 0.5, 0.75])
+    return {
+        "ms": round(1e3 * float(np.median(seconds)), 3),
+        "ratio": round(float(ratio), 4),
+        "ratio_quartiles": [round(float(low), 4), round(float(high), 4)],
+    }
 
 
 def measure_backbones(rounds: int) -> dict[str, Any]:

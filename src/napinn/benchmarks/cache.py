@@ -1,7 +1,7 @@
 """Reference solutions kept on disk, so that each is solved once on a machine.
 
 A file is named by the hash of everything its numbers depend on, and says so inside. A file that is torn, or that is not
-what its name says, counts as absent. Folder: NAPINN_CACHE, or napinn under XDG_CACHE_HOME or ~/.cache.
+what its name says, counts as absent.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from napinn.benchmarks.solvers import VERSION, Recording, Square
+from napinn.caching import folder
 
 Settings = Mapping[str, float]
 """Everything that a solution's numbers depend on, by name."""
@@ -58,14 +59,6 @@ def describe(kind: str, settings: Settings) -> str:
 def location(kind: str, settings: Settings) -> Path:
     digest = hashlib.sha256(describe(kind, settings).encode()).hexdigest()
     return folder() / f"{kind}-{digest[:16]}.npz"
-
-
-def folder() -> Path:
-    chosen = os.environ.get("NAPINN_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "napinn"
 
 
 def _read(path: Path, described: str) -> np.ndarray | None:
