@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import PRNGKeyArray
 
+from napinn.diagnosis import judge
 from napinn.errors import InputError
 from napinn.gate import FLAG_BELOW, Gate
 from napinn.methods import law_pinn
@@ -25,15 +26,20 @@ from napinn.training import (
     Kind,
     Method,
     Phase,
+    SensorScreen,
     Snapshot,
     State,
     all_misfits,
     begin,
+    keeping,
     load,
     run_phase,
 )
+from napinn.verdicts import SensorVerdict, condemned
 
 Progress = Callable[[Snapshot], None]
+MOST_CONDEMNED = 0.5
+"""Where sensors that mislead hold more than this share of the readings, none is left out: no majority is left."""
 
 
 def fit(
@@ -75,7 +81,9 @@ def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progre
     status = FitStatus.FINISHED
     done = 0
     try:
-        for phase in method.phases:
+        for number, phase in enumerate(method.phases):
+            if method.judges_before(number):
+                state = _without_misleading(problem, readings, method, state, data, place)
             seconds = _allotted(method, phase, time.perf_counter() - began, total - done)
             for latest, snapshot in run_phase(problem, method, phase, state, data, done, total, seconds):
                 state = latest
@@ -125,6 +133,36 @@ def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:
     return identity_frame(len(problem.coordinates), len(problem.outputs), dtype, residuals, len(problem.unknowns))
 
 
+def _without_misleading(
+    problem: Problem, readings: Readings, method: Method, state: State, data: Data, place: np.ndarray
+) -> State:
+    """The state that goes on without the readings of sensors that mislead; the same where there are none."""
+    misfit = np.asarray(all_misfits(state.learned, data), float)[place]
+    bad = _left_out(judged(problem, readings, method, _predicted(readings, state, misfit)), len(readings))
+    if not bad.any():
+        return state
+    kept = np.ones(len(readings)) if state.kept is None else np.array(state.kept, float).reshape(-1)
+    kept[place[bad]] = 0.0
+    return keeping(state, data, kept)
+
+
+def judged(problem: Problem, readings: Readings, method: Method, predicted: np.ndarray) -> tuple[SensorVerdict, ...]:
+    """The verdicts on all sensors, with as few false alarms as the method allows."""
+    return judge(problem, readings, predicted, (method.sensors or SensorScreen()).false_alarms)
+
+
+def _left_out(verdicts: tuple[SensorVerdict, ...], count: int) -> np.ndarray:
+    bad = condemned(verdicts, count)
+    return bad if bad.mean() <= MOST_CONDEMNED else np.zeros(count, bool)
+
+
+def _predicted(readings: Readings, state: State, misfit: np.ndarray) -> np.ndarray:
+    """The field at every reading, in its own units, from misfits in the units of training."""
+    gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
+    unit = gains if readings.spread is None else gains * readings.spread
+    return readings.values - misfit * unit
+
+
 def _finish(
     problem: Problem,
     readings: Readings,
@@ -138,24 +176,33 @@ def _finish(
     seconds: float,
 ) -> FitResult:
     misfit = all_misfits(state.learned, data)
-    reliability = np.ones(len(readings))
-    gated = any(phase.kind is Kind.GATED for phase in method.phases)
-    if state.law is not None and method.gating is not None and gated:
-        reliability = np.asarray(reliabilities(method.gating, state.learned, state.law, misfit, data.owner), float)[
-            place
-        ]
-    elif state.kept is not None:
-        reliability = np.asarray(state.kept, float).reshape(-1)[place]
-    gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
-    unit = gains if readings.spread is None else gains * readings.spread
-    predicted = readings.values - np.asarray(misfit, float)[place] * unit
+    predicted = _predicted(readings, state, np.asarray(misfit, float)[place])
+    verdicts = judged(problem, readings, method, predicted)
+    screens = any(method.judges_before(number) for number in range(len(method.phases)))
+    bad = _left_out(verdicts, len(readings)) if screens else np.zeros(len(readings), bool)
+    reliability = _reliability(method, state, misfit, data, place, bad)
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
     if status is FitStatus.FINISHED:
         status = _judge(problem, unknowns, reliability)
     return FitResult(
         problem, method, readings, seed, state.learned, state.law, unknowns, predicted, reliability,
-        history, status, seconds,
+        history, status, seconds, verdicts,
     )  # fmt: skip
+
+
+def _reliability(
+    method: Method, state: State, misfit: jax.Array, data: Data, place: np.ndarray, bad: np.ndarray
+) -> np.ndarray:
+    """The gate's weight of every reading, judged beside those that are not left out; 0 for the others."""
+    gated = any(phase.kind is Kind.GATED for phase in method.phases)
+    if state.law is None or method.gating is None or not gated:
+        return np.ones(len(place)) if state.kept is None else np.asarray(state.kept, float).reshape(-1)[place]
+    if not bad.any():
+        return np.asarray(reliabilities(method.gating, state.learned, state.law, misfit, data.owner), float)[place]
+    reliability, good = np.zeros(len(place)), place[~bad]
+    weights = reliabilities(method.gating, state.learned, state.law, misfit[good], data.owner[good])
+    reliability[~bad] = np.asarray(weights, float)
+    return reliability
 
 
 def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray) -> FitStatus:

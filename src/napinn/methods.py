@@ -174,6 +174,7 @@ SETTINGS: Mapping[str, type] = {
         Gating,
         Gate,
         Screen,
+        training.SensorScreen,
         training.FixedCost,
         training.RelativeCost,
         training.Adam,

@@ -1,8 +1,8 @@
 """FitResult: what a fit gives back, and how it is kept in a folder.
 
 A run folder holds `result.json` (settings, unknowns, status, versions), `model.npz` (arrays of network, gate and
-density, by name), `readings.csv` (every input row with its verdict), `history.csv` and `field.nc`. Nothing in it is
-pickled."""
+density, by name), `readings.csv` (every input row with its verdict), `sensors.csv`, `history.csv` and `field.nc`.
+Nothing in it is pickled."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ from napinn.partials import FieldNetwork
 from napinn.problem import Problem
 from napinn.readings import TIME_NAMES, Readings
 from napinn.training import Method
+from napinn.verdicts import SensorVerdict, Verdict
 
 EVALUATION_CHUNK = 65_536
 CF_AXES = frozenset({"x", "y", "z"})
@@ -164,6 +165,8 @@ class FitResult:
     history: pd.DataFrame
     status: FitStatus
     seconds: float
+    verdicts: tuple[SensorVerdict, ...] = ()
+    """On every sensor, field by field."""
 
     @property
     def field(self) -> FittedField:
@@ -200,12 +203,38 @@ class FitResult:
         )
 
     def sensors_table(self) -> pd.DataFrame:
-        """One row a sensor: where it is (the mean of its coordinates), how many readings, and the share flagged."""
+        """One row a sensor: where it is (the mean of its coordinates), how many readings, the share flagged, the mean
+        reliability, and what is said of it; of several fields, the gravest."""
         frame = pd.DataFrame(self.readings.points, columns=list(self.problem.coordinates))
         frame["reliability"] = self.reliability
         frame["flagged_share"] = self.flagged.astype(float)
         groups = frame.groupby(self.readings.sensors, sort=False)
-        return groups.mean().assign(readings=groups.size()).rename_axis("sensor")
+        table = groups.mean().assign(readings=groups.size()).rename_axis("sensor")
+        said = self._said_of_sensors()
+        words = [said.get(str(sensor), (Verdict.FEW.value, "")) for sensor in table.index]
+        table["verdict"], table["evidence"] = ([pair[part] for pair in words] for part in (0, 1))
+        order = ("readings", "flagged_share", "reliability", "verdict", "evidence")
+        return table[[*self.problem.coordinates, *order]]
+
+    def faulty_sensors(self) -> pd.DataFrame:
+        """The rows of `sensors_table` whose sensor is stuck, drifts, is offset, has a wrong gain or is noisy."""
+        table = self.sensors_table()
+        return table[table["verdict"].isin([verdict.value for verdict in Verdict if verdict.faulty])]
+
+    def _said_of_sensors(self) -> dict[str, tuple[str, str]]:
+        """By sensor, the gravest verdict, and the evidence of all fields for which there is as grave a one."""
+        gravity = {verdict: rank for rank, verdict in enumerate(Verdict)}
+        several = len(self.problem.fields) > 1
+        found: dict[str, list[SensorVerdict]] = {}
+        for verdict in self.verdicts:
+            found.setdefault(verdict.sensor, []).append(verdict)
+        said = {}
+        for sensor, ones in found.items():
+            worst = min((one.verdict for one in ones), key=lambda verdict: gravity[verdict])
+            told = [one for one in ones if one.verdict is worst or one.verdict.faulty]
+            sentences = (f"{one.field}: {one.evidence}" if several else one.evidence for one in told)
+            said[sensor] = (worst.value, "; ".join(sentences))
+        return said
 
     def grid(self, nodes: int | Mapping[str, int] = 41) -> xr.Dataset:
         """The field on a regular grid over the box."""

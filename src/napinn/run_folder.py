@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError
-from napinn.fitting import blank_frame, initial
+from napinn.fitting import blank_frame, initial, judged
 from napinn.io import read_csv
 from napinn.loggers import LIVE_FILES, PROGRESS
 from napinn.methods import SETTINGS
@@ -67,6 +67,7 @@ def save(result: FitResult, folder: Path | str) -> None:
         np.savez(folder / "tables.npz", **_table_arrays(result.problem.tables))
     table = result.readings_table()
     table.to_csv(folder / "readings.csv", index=False)
+    result.sensors_table().to_csv(folder / "sensors.csv")
     result.history.to_csv(folder / "history.csv", index=False)
     field_grid(result).to_netcdf(folder / "field.nc", engine="h5netcdf")
     # Last, so that a folder with a result.json is whole.
@@ -103,6 +104,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
         history=pd.read_csv(folder / "history.csv"),
         status=FitStatus[description["status"]],
         seconds=description["seconds"],
+        verdicts=judged(problem, readings, method, annotated["predicted"]),
     )
 
 
@@ -118,6 +120,7 @@ def describe(result: FitResult) -> dict[str, Any]:
             "count": len(result.readings),
             "flagged": int(result.flagged.sum()),
             "sensors": len(set(result.readings.sensors)),
+            "faulty_sensors": {sensor: row.verdict for sensor, row in result.faulty_sensors().iterrows()},
             "wide": result.readings.wide,
             "missing_rows": result.readings.missing_rows,
             "columns": encode(result.readings.columns),

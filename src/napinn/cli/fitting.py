@@ -149,6 +149,7 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
     worst = worst_sensors(result)
     if worst:
         console.print(f"sensors with most of them: {escape(worst)}", highlight=False, soft_wrap=True)
+    show_faulty(result, console)
     console.print(result.status.value, style="green" if result.status.trusted else "yellow", soft_wrap=True)
     console.print(
         f"run folder {escape(str(folder))}, report {escape(str(folder / 'report.html'))}",
@@ -159,6 +160,16 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
 
 def _start(unknown: Unknown) -> str:
     return "natural size" if unknown.start is None else f"{unknown.start:.6g}"
+
+
+def show_faulty(result: FitResult, console: Console, most: int = 10) -> None:
+    """One line a faulty sensor."""
+    faulty = result.faulty_sensors()
+    for sensor, row in faulty.head(most).iterrows():
+        line = f"sensor {escape(str(sensor))} is [bold]{row.verdict}[/]: {escape(row.evidence)}"
+        console.print(line, highlight=False, soft_wrap=True)
+    if len(faulty) > most:
+        console.print(f"and {len(faulty) - most} more faulty sensors, in sensors.csv", highlight=False)
 
 
 def worst_sensors(result: FitResult, count: int = 5) -> str:

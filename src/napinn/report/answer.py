@@ -28,7 +28,7 @@ def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         f'<div class="equation" tabindex="0">{plain}</div>'
         f"{_cards(result, truth, intervals)}"
         f'<p class="status{doubt}">{html.escape(result.status.value)}</p>'
-        f"<p>{_sensors_sentence(result)}</p>{numbers if result.unknowns else ''}</section>"
+        f"{_faulty(result)}<p>{_sensors_sentence(result)}</p>{numbers if result.unknowns else ''}</section>"
     )
 
 
@@ -46,7 +46,7 @@ def _cards(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         cards.append((f"coefficient {symbol(name)}", with_unit(problem, name, value), ", ".join(notes)))
     flagged, total = int(result.flagged.sum()), len(result.readings)
     cards.append(("unreliable readings", f"{flagged:,}", f"{share(flagged, total)} of {total:,}"))
-    judged = f"{len(_unreliable(result))} unreliable" if in_series(result) else "one reading each"
+    judged = f"{len(result.faulty_sensors())} faulty" if in_series(result) else "one reading each"
     cards.append(("sensors", f"{len(set(result.readings.sensors)):,}", judged))
     for name, noise in result.noise.items():
         cards.append(
@@ -64,8 +64,23 @@ def in_series(result: FitResult) -> bool:
     return int(result.sensors_table()["readings"].max()) > len(result.problem.fields)
 
 
+def _faulty(result: FitResult) -> str:
+    """What is wrong with which sensor; empty text where nothing is."""
+    faulty = result.faulty_sensors()
+    if faulty.empty:
+        return ""
+    said = "".join(
+        f"<li><b>{html.escape(str(sensor))}</b> is {row.verdict}: {html.escape(row.evidence)}.</li>"
+        for sensor, row in faulty.head(WORST_SENSORS).iterrows()
+    )
+    more = f"<p>And {len(faulty) - WORST_SENSORS} more.</p>" if len(faulty) > WORST_SENSORS else ""
+    return f"<h2>Faulty sensors</h2><ul>{said}</ul>{more}"
+
+
 def _unreliable(result: FitResult) -> list[str]:
-    shares = result.sensors_table()["flagged_share"].sort_values(ascending=False)
+    """Sensors with most of their readings flagged that no verdict names yet."""
+    table = result.sensors_table().drop(index=result.faulty_sensors().index)
+    shares = table["flagged_share"].sort_values(ascending=False)
     return [str(name) for name in shares[shares > UNRELIABLE_SENSOR].index]
 
 
@@ -76,24 +91,31 @@ def _sensors_sentence(result: FitResult) -> str:
     if not in_series(result):
         return "Every sensor has read once, so sensors are not judged as a whole."
     if not bad:
-        return "No sensor is unreliable as a whole: none has more than half of its readings flagged."
+        other = "No sensor" if result.faulty_sensors().empty else "No other sensor"
+        return f"{other} is unreliable as a whole: none has more than half of its readings flagged."
     named = ", ".join(html.escape(name) for name in bad[:WORST_SENSORS])
     more = f" and {len(bad) - WORST_SENSORS} more" if len(bad) > WORST_SENSORS else ""
     return f"Unreliable as a whole, with more than half of their readings flagged: <b>{named}</b>{more}."
 
 
 def worst_sensors(result: FitResult) -> str:
-    table = result.sensors_table().sort_values("flagged_share", ascending=False).head(WORST_SENSORS)
-    if not (table["flagged_share"] > 0).any():
+    """Faulty sensors, then those with most flagged readings."""
+    table = result.sensors_table()
+    table["well"] = ~table.index.isin(result.faulty_sensors().index)
+    table = table.sort_values(["well", "flagged_share"], ascending=[True, False]).head(WORST_SENSORS)
+    if table["well"].all() and not (table["flagged_share"] > 0).any():
         return "<p>No sensor has a flagged reading.</p>"
     rows = "".join(
-        f"<tr><td>{html.escape(str(name))}</td><td>{100 * flagged:.1f} %</td><td>{mean:.3f}</td><td>{count}</td></tr>"
-        for name, flagged, mean, count in zip(
-            table.index, table["flagged_share"], table["reliability"], table["readings"], strict=True
-        )
+        f"<tr><td>{html.escape(str(name))}</td><td>{row.verdict}</td><td>{100 * row.flagged_share:.1f} %</td>"
+        f"<td>{row.reliability:.3f}</td><td>{row.readings}</td><td>{html.escape(row.evidence)}</td></tr>"
+        for name, row in table.iterrows()
     )
-    head = "<tr><th>sensor</th><th>flagged</th><th>mean reliability</th><th>readings</th></tr>"
-    return f"<details><summary>Sensors with most flagged readings</summary><table>{head}{rows}</table></details>"
+    titles = ("sensor", "verdict", "flagged", "mean reliability", "readings", "evidence")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    return (
+        "<details><summary>Sensors: faulty ones, then those with most flagged readings</summary>"
+        f'<div class="wide" tabindex="0"><table><tr>{head}</tr>{rows}</table></div></details>'
+    )
 
 
 def verdicts(result: FitResult, truth: Truth) -> str:

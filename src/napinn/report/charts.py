@@ -177,15 +177,19 @@ def sensors_chart(result: FitResult) -> Chart | None:
     problem = result.problem
     names = [name for name in problem.coordinates if name != time_of(problem)]
     share = 100 * table["flagged_share"].to_numpy()
-    custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor)]
-              for sensor, flagged, count in zip(table.index, share, table["readings"], strict=True)]  # fmt: skip
+    custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor), verdict]
+              for sensor, flagged, count, verdict in zip(table.index, share, table["readings"], table["verdict"],
+                                                         strict=True)]  # fmt: skip
+    faulty = table.index.isin(result.faulty_sensors().index)
     marker: Json = {
+        "symbol": np.where(faulty, "diamond", "circle").tolist(),
         "size": 11 if len(table) <= 400 else 7, "color": packed(table["reliability"].to_numpy()), "cmin": 0, "cmax": 1,
         "colorscale": "@reliability", "line": {"color": "@ink", "width": 1},
         "colorbar": {"title": {"text": "mean reliability (0 to 1)", "side": "right"}, "thickness": 12},
     }  # fmt: skip
     hover = (
-        "sensor %{customdata[0]}<br>reliability %{marker.color:.3f}<br>flagged %{customdata[1]} % of %{customdata[2]}"
+        "sensor %{customdata[0]}: %{customdata[4]}<br>reliability %{marker.color:.3f}<br>"
+        "flagged %{customdata[1]} % of %{customdata[2]}"
     )
     trace: Json = {"type": "scatter", "mode": "markers", "marker": marker, "customdata": custom, "hovertemplate": hover,
                    "showlegend": False}  # fmt: skip
@@ -198,7 +202,8 @@ def sensors_chart(result: FitResult) -> Chart | None:
         marker["showscale"] = False
         layout = axes(label(problem, names[0]) if names else "sensor", "mean reliability (0 to 1)")
         layout["yaxis"]["range"] = [-0.04, 1.06]
-    caption = "Each mark is a sensor at the mean of its places. Choose one to see its readings below."
+    shape = " Diamonds are faulty." if faulty.any() else ""
+    caption = f"Each mark is a sensor at the mean of its places.{shape} Choose one to see its readings below."
     return Chart("sensors", "Sensors by reliability", caption, [trace], layout)
 
 

@@ -61,7 +61,12 @@ def columns_of(result: FitResult, view: View) -> Json:
         "sensor": packed(sensor.reshape(-1), "u4"),
         "field": packed(readings.field_index[chosen], "u1"),
     }  # fmt: skip
-    return {"columns": columns, "sensors": names.tolist(), "picks": _picks(result, chosen), "count": len(chosen)}
+    faulty = result.faulty_sensors()["verdict"]
+    words = [faulty.get(name, "") for name in names]
+    return {
+        "columns": columns, "sensors": names.tolist(), "faults": words, "picks": _picks(result, chosen),
+        "count": len(chosen),
+    }  # fmt: skip
 
 
 def _picks(result: FitResult, chosen: np.ndarray) -> Json:

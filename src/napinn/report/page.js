@@ -193,11 +193,15 @@
   function listSensors() {
     const total = new Float64Array(bundle.sensors.length), flagged = new Float64Array(bundle.sensors.length);
     for (let i = 0; i < bundle.count; i++) { total[columns.sensor[i]]++; flagged[columns.sensor[i]] += columns.flagged[i]; }
-    const order = Array.from(bundle.sensors.keys()).sort((a, b) => flagged[b] / total[b] - flagged[a] / total[a]);
+    const badness = (i) => (bundle.faults[i] ? 1 : 0) + flagged[i] / total[i];
+    const order = Array.from(bundle.sensors.keys()).sort((a, b) => badness(b) - badness(a));
     state.sensor = order[0];
     const select = byId("choose-sensor");
     if (!select) return;
-    for (const number of order) select.add(new Option(`${bundle.sensors[number]} (${Math.round((100 * flagged[number]) / total[number])} % flagged)`, number));
+    for (const number of order) {
+      const fault = bundle.faults[number] ? `${bundle.faults[number]}, ` : "";
+      select.add(new Option(`${bundle.sensors[number]} (${fault}${Math.round((100 * flagged[number]) / total[number])} % flagged)`, number));
+    }
     select.addEventListener("change", () => { state.sensor = Number(select.value); drawSeries(); });
     byId("sensors").on("plotly_click", (event) => {
       state.sensor = bundle.sensors.indexOf(event.points[0].customdata[3]);

@@ -1,9 +1,9 @@
 """Training: phases as data, one compiled loop, the state that it carries."""
 
 from napinn.training.data import Data, load
-from napinn.training.loop import DivergedError, Snapshot, all_misfits, run_phase
+from napinn.training.loop import DivergedError, Snapshot, all_misfits, keeping, run_phase
 from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, Optimiser, Schedule
-from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen
+from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen, SensorScreen
 from napinn.training.steps import State, begin
 
 __all__ = [
@@ -23,10 +23,12 @@ __all__ = [
     "RelativeCost",
     "Schedule",
     "Screen",
+    "SensorScreen",
     "Snapshot",
     "State",
     "all_misfits",
     "begin",
+    "keeping",
     "load",
     "run_phase",
 ]

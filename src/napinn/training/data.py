@@ -42,6 +42,28 @@ class Data(eqx.Module):
         rows, fields = self.values.shape
         return jnp.tile(jnp.arange(fields), rows) if self.field is None else self.field
 
+    def only(self, kept: np.ndarray) -> "Data":
+        """Without the readings for which `kept`, of the shape of `values`, is false.
+
+        Where a point loses some of its fields and not all, every row becomes one reading."""
+        if kept.all():
+            return self
+        whole = bool((kept.all(axis=1) | ~kept.any(axis=1)).all())
+        fields = 1 if whole else self.values.shape[1]
+        chosen = np.flatnonzero(kept[:, 0] if whole else kept.reshape(-1))
+        held = int((chosen >= fields * self.trained).sum())
+        spread = None if self.spread is None else self.spread.reshape(-1, self.values.shape[1] // fields)[chosen]
+        return Data(
+            self.points[chosen // fields],
+            self.values.reshape(-1, self.values.shape[1] // fields)[chosen],
+            self.owner[chosen] if self.field is not None or not whole else None,
+            self.low,
+            self.high,
+            self.fields,
+            held,
+            spread,
+        )
+
     def batch(self, rows: Int[Array, " b"] | slice, collocation: Float[Array, "c d"], kept: Array | None) -> Batch:
         field, spread = (None if array is None else array[rows] for array in (self.field, self.spread))
         return Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)

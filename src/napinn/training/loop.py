@@ -87,7 +87,13 @@ def run_phase(
     total: int,
     seconds: float | None = None,
 ) -> Iterator[tuple[State, Snapshot]]:
-    """Train one phase, giving the state and a snapshot after every chunk; `seconds` may end it before its steps do."""
+    """Train one phase, giving the state and a snapshot after every chunk; `seconds` may end it before its steps do.
+
+    A plain phase weighs readings that were screened out with nothing; for one that has to do with the law there are
+    none of them, so that they shape neither law nor gate."""
+    state = screened(phase, state, data)
+    if state.kept is not None and phase.kind is not Kind.PLAIN:
+        data = data.only(np.asarray(state.kept) > 0.0)
     state = enter(method, phase, state, data)
     cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
     run_chunk = chunk_runner(problem, method, phase)
@@ -175,12 +181,19 @@ def _snapshot(
     return Snapshot(phase.name, step, phase.steps, done + step, total, losses, unknowns, gate, elapsed, count / elapsed)
 
 
+def screened(phase: Phase, state: State, data: Data) -> State:
+    if phase.screen is None:
+        return state
+    return keeping(state, data, phase.screen.kept(np.asarray(all_misfits(state.learned, data))))
+
+
+def keeping(state: State, data: Data, kept: np.ndarray) -> State:
+    """The state from which only these of all readings, in the order of their misfits, are trained on."""
+    return replace(state, kept=jnp.asarray(kept.reshape(data.values.shape), data.values.dtype))
+
+
 def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     """What has to be measured on all readings before a phase can begin."""
-    if phase.screen is not None:
-        keep = phase.screen.kept(np.asarray(all_misfits(state.learned, data)))
-        kept = jnp.asarray(keep.reshape(data.values.shape), data.values.dtype)
-        state = replace(state, kept=kept)
     if phase.optimiser is not None:
         state = replace(state, optimiser=first_moments(phase.optimiser, state.learned))
     if phase.averaging > 0.0:

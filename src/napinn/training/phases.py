@@ -44,6 +44,14 @@ class Screen:
 
 
 @dataclass(frozen=True)
+class SensorScreen:
+    """Judge the sensors between one gated phase and the next, and leave the readings that mislead out of the next."""
+
+    false_alarms: float = 1e-3
+    """The chance that any sensor is named where all are well."""
+
+
+@dataclass(frozen=True)
 class Phase:
     name: str
     kind: Kind
@@ -115,6 +123,14 @@ class Method:
     minutes: float | None = None
     """Budget of time; the last phases are shortened to keep it."""
     log_every: int = 100
+    sensors: SensorScreen | None = SensorScreen()
+    """How sensors are judged as a whole. It matters to the training of methods with two gated phases or more; those
+    with fewer only report the verdicts."""
+
+    def judges_before(self, number: int) -> bool:
+        """Whether the sensors are judged before the phase of this number: if it is gated and not the first of those."""
+        gated = [index for index, phase in enumerate(self.phases) if phase.kind is Kind.GATED]
+        return self.sensors is not None and number in gated[1:]
 
     @property
     def steps(self) -> int:

@@ -39,7 +39,7 @@ class State(eqx.Module):
     optimiser: optax.OptState
     law: Law | None
     kept: Float[Array, "n f"] | None
-    """1 or 0 for every reading once a phase has screened them."""
+    """1 or 0 for every reading once they have been screened."""
     average: Learned | None
     """Running average of what is learned, in a phase that ends with it."""
     key: PRNGKeyArray
@@ -92,7 +92,7 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
 
     def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
         key, for_batch, for_weights, for_law = jax.random.split(state.key, 4)
-        batch = draw(data, state.kept, method, for_batch)
+        batch = draw(data, None, method, for_batch)
         assert state.law is not None
         slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, for_weights, state.law, batch, for_law)
         learned, optimiser = _descend(method, phase, state, slopes, share)
@@ -123,7 +123,7 @@ def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
     larger = replace(method, collocation_batch=4 * method.collocation_batch, reading_batch=4 * method.reading_batch)
 
     def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
-        batch = draw(data, state.kept, larger, state.key)
+        batch = draw(data, None, larger, state.key)
         moving, static = eqx.partition(state.learned, eqx.is_array)
 
         def value(moved: Learned) -> tuple[Array, Losses]:

@@ -1,0 +1,5 @@
+"""Diagnosis: what the misfits say about the sensors. It reads what a fit has found and never trains."""
+
+from napinn.diagnosis.sensors import judge
+
+__all__ = ["judge"]

@@ -1,0 +1,98 @@
+"""Misfits sensor by sensor, in the order of time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from napinn.problem import Problem
+from napinn.readings import TIME_NAMES, Readings
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """All readings of one field by one sensor, in the order of time; of one instant, in the order of the table."""
+
+    sensor: str
+    numbers: np.ndarray
+    """Which readings these are."""
+    times: np.ndarray | None
+    """None where nothing says what came before what."""
+    values: np.ndarray
+    predicted: np.ndarray
+    misfits: np.ndarray
+    """Reading minus field, over the known deviation relative to the median one where there is one."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def only(self, chosen: np.ndarray) -> "Record":
+        times = None if self.times is None else self.times[chosen]
+        return Record(
+            self.sensor,
+            self.numbers[chosen],
+            times,
+            self.values[chosen],
+            self.predicted[chosen],
+            self.misfits[chosen],
+        )
+
+
+@dataclass(frozen=True)
+class Units:
+    """How numbers of a field and of time are written."""
+
+    field: str
+    unit: str
+    time: str
+    time_unit: str
+
+    def amount(self, value: float, digits: int = 3) -> str:
+        return f"{value:.{digits}g}{_after(self.unit)}"
+
+    def span(self, start: float, stop: float) -> str:
+        return f"{self.time} = {start:.4g} to {stop:.4g}{_after(self.time_unit)}"
+
+
+def _after(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+def time_axis(problem: Problem) -> int | None:
+    """The coordinate that orders a record: time, or the only one there is."""
+    names = tuple(problem.coordinates)
+    timed = [axis for axis, name in enumerate(names) if name.lower() in TIME_NAMES]
+    return timed[0] if timed else 0 if len(names) == 1 else None
+
+
+def units_of(problem: Problem, field: str) -> Units:
+    axis = time_axis(problem)
+    time = "" if axis is None else tuple(problem.coordinates)[axis]
+    units: Mapping[str, str] = problem.units
+    return Units(field, units.get(field, ""), time, units.get(time, ""))
+
+
+def records_of(problem: Problem, readings: Readings, predicted: np.ndarray, field: int) -> list[Record]:
+    """One record a sensor that reads the field, in the order in which sensors first appear."""
+    chosen = np.flatnonzero(readings.field_index == field)
+    if not chosen.size:
+        return []
+    axis = time_axis(problem)
+    times = None if axis is None else readings.points[:, axis]
+    spread = readings.spread
+    misfits = readings.values - predicted
+    misfits = misfits if spread is None else misfits / spread
+    names, first, sensor = np.unique(readings.sensors[chosen].astype(str), return_index=True, return_inverse=True)
+    order = np.lexsort(((np.zeros(len(chosen)) if times is None else times[chosen]), sensor))
+    parts = np.split(chosen[order], np.flatnonzero(np.diff(sensor[order])) + 1)
+    return [
+        Record(
+            str(names[number]),
+            parts[number],
+            None if times is None else times[parts[number]],
+            readings.values[parts[number]],
+            predicted[parts[number]],
+            misfits[parts[number]],
+        )
+        for number in np.argsort(first)
+    ]
