@@ -164,6 +164,8 @@ class FitResult:
     history: pd.DataFrame
     status: FitStatus
     seconds: float
+    notes: tuple[str, ...] = ()
+    """What the user should know beside the status, a sentence each."""
 
     @property
     def field(self) -> FittedField:
