@@ -13,7 +13,8 @@ import pandas as pd
 from jaxtyping import PRNGKeyArray
 
 from napinn.errors import InputError
-from napinn.gate import FLAG_BELOW, Gate
+from napinn.gate import Gate
+from napinn.judgement import judge
 from napinn.methods import law_pinn
 from napinn.objective import Learned, reliabilities, unknown_values
 from napinn.partials import FieldNetwork
@@ -160,22 +161,11 @@ def _finish(request: Request, moment: Moment, data: Data, place: np.ndarray, end
     unit = gains if readings.spread is None else gains * readings.spread
     predicted = readings.values - np.asarray(misfit, float)[place] * unit
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
-    status = ended or _judge(problem, unknowns, reliability)
-    return FitResult(
+    result = FitResult(
         problem, method, readings, request.seed, state.learned, state.law, unknowns, predicted, reliability,
-        pd.DataFrame(moment.rows), status, moment.seconds, moment.notes,
+        pd.DataFrame(moment.rows), ended or FitStatus.BUDGET_SPENT, moment.seconds, moment.notes,
     )  # fmt: skip
-
-
-def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray) -> FitStatus:
-    if np.mean(reliability < FLAG_BELOW) > 0.5:
-        return FitStatus.REJECTS_MOST
-    for name, unknown in problem.unknowns.items():
-        width = abs(unknown.start) + 1e-30
-        if unknown.low is not None and unknown.high is not None:
-            width = unknown.high - unknown.low
-        if any(
-            bound is not None and abs(unknowns[name] - bound) < 1e-4 * width for bound in (unknown.low, unknown.high)
-        ):
-            return FitStatus.AT_BOUND
-    return FitStatus.FINISHED
+    if ended is not None:
+        return result
+    status, notes = judge(result)
+    return replace(result, status=status, notes=(*moment.notes, *notes))

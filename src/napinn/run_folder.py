@@ -185,14 +185,15 @@ def describe(result: FitResult) -> dict[str, Any]:
         "steps": result.method.steps,
         "precision": "float64" if result.method.double else "float32",
         "device": jax.devices()[0].platform,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: metadata.version(name) for name in PACKAGES},
-        },
+        "versions": versions(),
         "problem": problem_settings(result.problem),
         "method": encode(result.method),
         "has_law": result.law is not None,
     }
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
 
 
 def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarray]:
