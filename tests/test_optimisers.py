@@ -7,7 +7,7 @@ import optax
 import pytest
 
 from napinn.training import LBFGS, SOAP, Adam, Constant, Cosine
-from napinn.training.loop import Pace, Watch
+from napinn.training.course import Pace, Watch
 from napinn.training.soap import scale_by_soap
 
 

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from napinn.comparison import compare as compare
     from napinn.errors import InputError as InputError
+    from napinn.errors import StorageError as StorageError
     from napinn.fitting import fit as fit
+    from napinn.judgement import judge_seeds as judge_seeds
     from napinn.methods import as_printed as as_printed
     from napinn.methods import b_pinn as b_pinn
     from napinn.methods import lad_pinn as lad_pinn
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
     from napinn.result import FitResult as FitResult
     from napinn.result import FitStatus as FitStatus
     from napinn.run_folder import load as load
+    from napinn.run_folder import resume as resume
     from napinn.run_folder import save as save
     from napinn.tables import Table as Table
+    from napinn.training import Checkpoints as Checkpoints
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Checkpoints": "training",
     "Clock": "readings",
     "Columns": "readings",
     "FitResult": "result",
@@ -52,6 +57,7 @@ _HOMES = {
     "InputError": "errors",
     "Problem": "problem",
     "Readings": "readings",
+    "StorageError": "errors",
     "Table": "tables",
     "Truth": "report.truth",
     "Unknown": "problem",
@@ -59,6 +65,7 @@ _HOMES = {
     "b_pinn": "methods",
     "compare": "comparison",
     "fit": "fitting",
+    "judge_seeds": "judgement",
     "lad_pinn": "methods",
     "load": "run_folder",
     "mad_pinn": "methods",
@@ -70,6 +77,7 @@ _HOMES = {
     "read_problem": "problem_file",
     "read_readings": "problem_file",
     "read_table": "readings",
+    "resume": "run_folder",
     "save": "run_folder",
     "write_report": "report.html",
 }

@@ -16,6 +16,11 @@ class InputError(Exception):
         return "".join(mark if mark.isprintable() else "�" for mark in str(self.args[0]))
 
 
+class StorageError(Exception):
+    """A file could not be written although nothing was wrong with what was asked: the disk is full, or a folder was
+    removed or locked while a fit ran. The command line prints it and exits with code 1."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A clause that suggests the closest known name, or lists the known ones when nothing is close."""
     known = sorted(set(known))

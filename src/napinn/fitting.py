@@ -1,7 +1,9 @@
 """The verb: a problem and readings in, a `FitResult` out."""
 
-import time
+import logging
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -10,22 +12,25 @@ import numpy as np
 import pandas as pd
 from jaxtyping import PRNGKeyArray
 
-from napinn.diagnosis import judge
+from napinn.diagnosis import judge as judge_sensors
 from napinn.errors import InputError
-from napinn.gate import FLAG_BELOW, Gate
+from napinn.gate import Gate
+from napinn.judgement import judge
 from napinn.methods import law_pinn
 from napinn.objective import Learned, reliabilities, unknown_values
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
 from napinn.readings import Readings, check_inside
+from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.scaling import Frame, fitted_frame, identity_frame
 from napinn.training import (
+    Checkpoints,
     Data,
     DivergedError,
     Kind,
     Method,
-    Phase,
+    Moment,
     SensorScreen,
     Snapshot,
     State,
@@ -33,10 +38,12 @@ from napinn.training import (
     begin,
     keeping,
     load,
-    run_phase,
+    train,
 )
+from napinn.training.checkpoints import latest
 from napinn.verdicts import SensorVerdict, condemned
 
+log = logging.getLogger(__name__)
 Progress = Callable[[Snapshot], None]
 MOST_CONDEMNED = 0.5
 """Where sensors that mislead hold more than this share of the readings, none is left out: no majority is left."""
@@ -49,16 +56,23 @@ def fit(
     *,
     seed: int = 0,
     progress: Progress | None = None,
+    checkpoints: Checkpoints | Path | str | None = None,
+    resume: bool = False,
 ) -> FitResult:
     """Fit field, unknowns and noise law to readings.
 
     An interrupt (Ctrl-C) ends the training early and gives what has been found so far, with status `INTERRUPTED`.
+    With a folder for `checkpoints`, the fit can be taken up there by the same call with `resume=True`; it then goes on
+    bit for bit as if it had never stopped.
     """
-    method = method or law_pinn()
+    request = Request(problem, readings, method or law_pinn(), seed)
     check_readings(problem, readings)
+    kept = Checkpoints(checkpoints) if isinstance(checkpoints, Path | str) else checkpoints
+    if resume and kept is None:
+        raise InputError("a fit can be resumed only from its folder of checkpoints; pass checkpoints=….")
     # Precision is a setting of the fit, not of the process.
-    with jax.enable_x64(method.double):
-        return _fit(problem, readings, method, seed, progress or (lambda snapshot: None))
+    with jax.enable_x64(request.method.double):
+        return _fit(request, progress or (lambda snapshot: None), kept, resume)
 
 
 def check_readings(problem: Problem, readings: Readings) -> None:
@@ -67,42 +81,57 @@ def check_readings(problem: Problem, readings: Readings) -> None:
     check_inside(readings, problem.lows, problem.highs)
 
 
-def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progress: Progress) -> FitResult:
-    began = time.perf_counter()
+def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool) -> FitResult:
+    problem, readings, method, seed = request.problem, request.readings, request.method, request.seed
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
     data, place = load(problem, readings, dtype, method.held_out, seed)
     frame = frame_of(problem, readings, method, dtype)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
-    state = start(for_network, for_training)
-    total = sum(phase.steps for phase in method.phases)
-    rows: list[dict[str, float | str]] = []
-    status = FitStatus.FINISHED
-    done = 0
+    moment = Moment(start(for_network, for_training))
+    run = "" if kept is None else request.digest()
+    if kept is not None and resume:
+        moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
+        log.info("resumed after %s steps", _step(moment))
+
+    def between(number: int, state: State) -> State:
+        return _without_misleading(request, state, data, place) if method.judges_before(number) else state
+
+    offer = (lambda moment: None) if kept is None else (lambda moment: kept.offer(moment, run))
+    moment, status = _train(request, data, moment, progress, offer, between)
+    if status is FitStatus.INTERRUPTED and kept is not None:
+        kept.keep(moment, run)
+    return _finish(request, moment, data, place, status)
+
+
+def _train(
+    request: Request,
+    data: Data,
+    moment: Moment,
+    progress: Progress,
+    offer: Callable[[Moment], None],
+    between: Callable[[int, State], State],
+) -> tuple[Moment, FitStatus | None]:
+    """The last moment worth having, and how training ended if not in its own time."""
+    good = moment
     try:
-        for number, phase in enumerate(method.phases):
-            if method.judges_before(number):
-                state = _without_misleading(problem, readings, method, state, data, place)
-            seconds = _allotted(method, phase, time.perf_counter() - began, total - done)
-            for latest, snapshot in run_phase(problem, method, phase, state, data, done, total, seconds):
-                state = latest
-                rows.append(snapshot.row())
-                progress(snapshot)
-            done += phase.steps
+        for after, snapshot in train(request.problem, request.method, data, moment, between):
+            moment = after
+            good = moment if moment.sound else good
+            offer(moment)
+            progress(snapshot)
     except KeyboardInterrupt:
-        status = FitStatus.INTERRUPTED
-    except DivergedError:
-        status = FitStatus.DIVERGED
-    seconds = time.perf_counter() - began
-    return _finish(problem, readings, method, seed, state, data, place, pd.DataFrame(rows), status, seconds)
+        return good, FitStatus.INTERRUPTED
+    except DivergedError as error:
+        note = f"A number was not finite {error}; what is kept is the state of step {_step(good)}."
+        log.warning(note)
+        return replace(good, notes=(*good.notes, note)), FitStatus.DIVERGED
+    return moment, None
 
 
-def _allotted(method: Method, phase: Phase, spent: float, steps_left: int) -> float | None:
-    """The phase's share of what is left of the budget of time."""
-    if method.minutes is None:
-        return None
-    return max(60.0 * method.minutes - spent, 1.0) * phase.steps / steps_left
+def _step(moment: Moment) -> int | float | str:
+    return moment.rows[-1]["step"] if moment.rows else 0
 
 
 def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -> Learned:
@@ -133,10 +162,9 @@ def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:
     return identity_frame(len(problem.coordinates), len(problem.outputs), dtype, residuals, len(problem.unknowns))
 
 
-def _without_misleading(
-    problem: Problem, readings: Readings, method: Method, state: State, data: Data, place: np.ndarray
-) -> State:
+def _without_misleading(request: Request, state: State, data: Data, place: np.ndarray) -> State:
     """The state that goes on without the readings of sensors that mislead; the same where there are none."""
+    problem, readings, method = request.problem, request.readings, request.method
     misfit = np.asarray(all_misfits(state.learned, data), float)[place]
     bad = _left_out(judged(problem, readings, method, _predicted(readings, state, misfit)), len(readings))
     if not bad.any():
@@ -148,7 +176,7 @@ def _without_misleading(
 
 def judged(problem: Problem, readings: Readings, method: Method, predicted: np.ndarray) -> tuple[SensorVerdict, ...]:
     """The verdicts on all sensors, with as few false alarms as the method allows."""
-    return judge(problem, readings, predicted, (method.sensors or SensorScreen()).false_alarms)
+    return judge_sensors(problem, readings, predicted, (method.sensors or SensorScreen()).false_alarms)
 
 
 def _left_out(verdicts: tuple[SensorVerdict, ...], count: int) -> np.ndarray:
@@ -163,18 +191,8 @@ def _predicted(readings: Readings, state: State, misfit: np.ndarray) -> np.ndarr
     return readings.values - misfit * unit
 
 
-def _finish(
-    problem: Problem,
-    readings: Readings,
-    method: Method,
-    seed: int,
-    state: State,
-    data: Data,
-    place: np.ndarray,
-    history: pd.DataFrame,
-    status: FitStatus,
-    seconds: float,
-) -> FitResult:
+def _finish(request: Request, moment: Moment, data: Data, place: np.ndarray, ended: FitStatus | None) -> FitResult:
+    problem, readings, method, state = request.problem, request.readings, request.method, moment.state
     misfit = all_misfits(state.learned, data)
     predicted = _predicted(readings, state, np.asarray(misfit, float)[place])
     verdicts = judged(problem, readings, method, predicted)
@@ -182,12 +200,14 @@ def _finish(
     bad = _left_out(verdicts, len(readings)) if screens else np.zeros(len(readings), bool)
     reliability = _reliability(method, state, misfit, data, place, bad)
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
-    if status is FitStatus.FINISHED:
-        status = _judge(problem, unknowns, reliability)
-    return FitResult(
-        problem, method, readings, seed, state.learned, state.law, unknowns, predicted, reliability,
-        history, status, seconds, verdicts,
+    result = FitResult(
+        problem, method, readings, request.seed, state.learned, state.law, unknowns, predicted, reliability,
+        pd.DataFrame(moment.rows), ended or FitStatus.BUDGET_SPENT, moment.seconds, verdicts, moment.notes,
     )  # fmt: skip
+    if ended is not None:
+        return result
+    status, notes = judge(result)
+    return replace(result, status=status, notes=(*moment.notes, *notes))
 
 
 def _reliability(
@@ -203,17 +223,3 @@ def _reliability(
     weights = reliabilities(method.gating, state.learned, state.law, misfit[good], data.owner[good])
     reliability[~bad] = np.asarray(weights, float)
     return reliability
-
-
-def _judge(problem: Problem, unknowns: dict[str, float], reliability: np.ndarray) -> FitStatus:
-    if np.mean(reliability < FLAG_BELOW) > 0.5:
-        return FitStatus.REJECTS_MOST
-    for name, unknown in problem.unknowns.items():
-        width = abs(unknown.started()) + 1e-30
-        if unknown.low is not None and unknown.high is not None:
-            width = unknown.high - unknown.low
-        if any(
-            bound is not None and abs(unknowns[name] - bound) < 1e-4 * width for bound in (unknown.low, unknown.high)
-        ):
-            return FitStatus.AT_BOUND
-    return FitStatus.FINISHED

@@ -6,7 +6,6 @@ import abc
 import contextlib
 import importlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +14,14 @@ from typing import Any
 import pandas as pd
 
 from napinn.errors import InputError, nearest
+from napinn.io.whole import write_whole
 from napinn.training import Snapshot
 
 PROGRESS = "progress.json"
 """Stands in a run folder from the first steps until the result is saved."""
-LIVE_FILES = frozenset({PROGRESS, f".{PROGRESS}.part", "history.csv", ".history.csv.part", "tensorboard"})
-"""All that a run folder may hold while the fit is still running."""
+LOG = "log.txt"
+LIVE_FILES = frozenset({PROGRESS, "history.csv", "tensorboard"})
+"""What is written here while a fit is still running."""
 
 
 class Logger(abc.ABC):
@@ -36,11 +37,12 @@ class HistoryFile(Logger):
 
     def __init__(self, folder: Path, seconds_between: float = 1.0):
         self.folder, self.seconds_between = folder, seconds_between
-        self.rows: list[dict[str, float | str]] = []
+        self.rows = _earlier(folder / "history.csv")
         self.last = -seconds_between
 
     def __call__(self, snapshot: Snapshot) -> None:
-        self.rows.append(snapshot.row())
+        # Steps that are taken again, after a kill or a number that is not finite, replace what was said of them.
+        self.rows = [row for row in self.rows if row["step"] < snapshot.done] + [snapshot.row()]
         now = time.monotonic()
         if now - self.last < self.seconds_between and snapshot.done < snapshot.total:
             return
@@ -54,18 +56,20 @@ class HistoryFile(Logger):
         }
         # The record is a convenience: a full disk must not cost the fit.
         with contextlib.suppress(OSError):
-            _replace(self.folder / "history.csv", pd.DataFrame(self.rows).to_csv(index=False))
-            _replace(self.folder / PROGRESS, json.dumps(state))
+            write_whole(self.folder / "history.csv", pd.DataFrame(self.rows).to_csv(index=False), durable=False)
+            write_whole(self.folder / PROGRESS, json.dumps(state), durable=False)
 
     def close(self) -> None:
         """The files stay: whoever saves the result takes away the sign that a fit is running."""
 
 
-def _replace(path: Path, text: str) -> None:
-    """Whole or not at all, so that a reader never meets half a file."""
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+def _earlier(path: Path) -> list[dict[Any, Any]]:
+    """What a fit that is taken up again has written before."""
+    try:
+        found = pd.read_csv(path)
+    except (OSError, ValueError):
+        return []
+    return found.to_dict("records") if "step" in found.columns else []
 
 
 class TensorBoard(Logger):

@@ -77,6 +77,13 @@ class Gating:
     through_score: bool = False
 
 
+def blank_law(gating: Gating, fields: int, dtype: jnp.dtype, key: PRNGKeyArray) -> Law:
+    """A law of the right shapes that has learned nothing."""
+    ends = jnp.asarray([-1.0, 1.0], dtype)
+    standard = gating.scale.measure(ends, jnp.zeros((2,), jnp.int32), fields)
+    return Law(gating.density.init(key, ends), standard, jnp.zeros((), dtype))
+
+
 class Losses(eqx.Module):
     """For the log, never for the next step."""
 

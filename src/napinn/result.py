@@ -35,24 +35,43 @@ CF_AXES = frozenset({"x", "y", "z"})
 class FitStatus(enum.Enum):
     """How a fit ended; the value is the sentence that the user reads."""
 
-    FINISHED = "The fit ran its whole budget."
+    CONVERGED = "The fit has settled: losses and coefficients no longer change."
+    BUDGET_SPENT = "The fit ran its whole budget and was still moving a little; more steps may sharpen the answer."
     INTERRUPTED = (
         "The fit was interrupted; field and coefficients are those of the last finished step and may be far from "
-        "final. Run it again to let it finish."
+        "final. Go on with `napinn resume`."
     )
     DIVERGED = (
-        "The fit met a number that is not finite and stopped; what is kept is the state before that. "
-        "Check the equation and the units, or use a smaller learning rate."
+        "The fit met a number that is not finite and stopped; what is kept is the last sound state. "
+        "Check the equation for roots, logarithms and divisions, and the units, or use a smaller learning rate."
+    )
+    LAW_DEGENERATE = (
+        "The learned noise law is no law of noise, so the verdicts mean nothing. Check that the readings vary and are "
+        "not computed from the equation itself, or fit with the method 'pinn'."
     )
     REJECTS_MOST = (
-        "The gate rejects more than half of the readings, so the answer rests on a minority of them. "
-        "Check the equation and the box, or raise the rejection cost."
+        "The gate rejects nearly half of the readings or more, and then no method can know which half is wrong: the "
+        "verdicts cannot be trusted. Check the equation and the box, or raise the rejection cost."
+    )
+    REJECTS_NOTHING = (
+        "The gate rejects nothing although the noise law says that it should, so the verdicts cannot be trusted. "
+        "Lower the rejection cost, or take more steps."
     )
     AT_BOUND = "An unknown ended at its bound; widen the bound or check the equation."
+    NOT_IDENTIFIABLE = (
+        "An unknown cannot be determined from this field. Make it a constant if you know it, or measure where and when "
+        "it matters."
+    )
+    SEEDS_DISAGREE = (
+        "Fits that differ in their seed alone disagree, so the numbers of any one of them are not to be trusted. "
+        "Take more steps, or give the problem more readings or conditions."
+    )
+    # What runs called it when the two ways to finish were not told apart.
+    FINISHED = BUDGET_SPENT
 
     @property
     def trusted(self) -> bool:
-        return self is FitStatus.FINISHED
+        return self in (FitStatus.CONVERGED, FitStatus.BUDGET_SPENT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +186,8 @@ class FitResult:
     seconds: float
     verdicts: tuple[SensorVerdict, ...] = ()
     """On every sensor, field by field."""
+    notes: tuple[str, ...] = ()
+    """What the user should know beside the status, a sentence each."""
 
     @property
     def field(self) -> FittedField:

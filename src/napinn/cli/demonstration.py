@@ -12,8 +12,9 @@ from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
-from napinn.cli.fitting import Choice, exit_code
+from napinn.cli.fitting import Choice
 from napinn.cli.progress import progress_display
+from napinn.cli.running import exit_code
 from napinn.equations import symbol
 from napinn.fitting import fit
 from napinn.readings import read_table

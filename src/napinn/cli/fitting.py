@@ -1,30 +1,26 @@
 """`napinn fit`."""
 
 import inspect
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
-from napinn.cli.progress import progress_display
+from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
-from napinn.fitting import fit
+from napinn.fitting import check_readings
 from napinn.io import PLAIN, read_file
 from napinn.likelihood import Likelihood
-from napinn.loggers import LOGGERS, HistoryFile, check_loggers, together
+from napinn.loggers import check_loggers
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
-from napinn.problem import Problem, Unknown
+from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
-from napinn.report.html import write_report
-from napinn.result import FitResult, FitStatus
-from napinn.run_folder import describe, prepare, save
+from napinn.request import Request
+from napinn.run_folder import begin, prepare
 from napinn.training import Method
 
 
@@ -77,27 +73,17 @@ def fit_command(
     seed: int,
     out: Path | None,
     overwrite: bool,
-    as_json: bool,
-    logs: Sequence[str] = (),
+    manner: Manner,
 ) -> int:
     recipe = choice.make()
-    bound, table = problem_and_readings(problem, readings, Console(stderr=True))
+    bound, table = problem_and_readings(problem, readings, Console(stderr=True, quiet=manner.quiet))
     folder = out or Path("runs") / readings.stem
-    check_loggers(logs)
+    check_loggers(manner.logs)
+    check_readings(bound, table)
+    request = Request(bound, table, recipe, seed)
     prepare(folder, overwrite)
-    loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in logs)]
-    with (
-        progress_display(recipe.name, Console(stderr=True)) as display,
-        together(loggers, display) as progress,
-    ):
-        result = fit(bound, table, recipe, seed=seed, progress=progress)
-    save(result, folder)
-    write_report(result, folder / "report.html")
-    if as_json:
-        print(json.dumps({**describe(result), "folder": str(folder)}, ensure_ascii=False))  # noqa: T201
-    else:
-        show_result(result, folder, Console())
-    return exit_code(result)
+    begin(request, folder)
+    return tell_result(run_request(request, folder, manner), folder, manner)
 
 
 def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:
@@ -127,52 +113,3 @@ def deduced(problem: Problem) -> str:
         starts = {name: "" if u.start is None else f" from {u.start:g}" for name, u in problem.unknowns.items()}
         parts.append("unknown " + ", ".join(f"{name}{start}" for name, start in starts.items()))
     return "; ".join(parts)
-
-
-def exit_code(result: FitResult) -> int:
-    if result.status is FitStatus.INTERRUPTED:
-        return EXIT_INTERRUPTED
-    return 0 if result.status.trusted else EXIT_NOT_TRUSTED
-
-
-def show_result(result: FitResult, folder: Path, console: Console) -> None:
-    console.print(escape(result.problem.show()), style="bold", soft_wrap=True, highlight=False)
-    table = Table("unknown", "found", "start", box=None)
-    for name, value in result.unknowns.items():
-        table.add_row(name, f"{value:.6g}", _start(result.problem.unknowns[name]))
-    console.print(table)
-    flagged, total = int(result.flagged.sum()), len(result.readings)
-    console.print(
-        f"{flagged} of {total} readings flagged as unreliable ({100 * flagged / total:.1f} %)",
-        highlight=False,
-    )
-    worst = worst_sensors(result)
-    if worst:
-        console.print(f"sensors with most of them: {escape(worst)}", highlight=False, soft_wrap=True)
-    show_faulty(result, console)
-    console.print(result.status.value, style="green" if result.status.trusted else "yellow", soft_wrap=True)
-    console.print(
-        f"run folder {escape(str(folder))}, report {escape(str(folder / 'report.html'))}",
-        soft_wrap=True,
-        highlight=False,
-    )
-
-
-def _start(unknown: Unknown) -> str:
-    return "natural size" if unknown.start is None else f"{unknown.start:.6g}"
-
-
-def show_faulty(result: FitResult, console: Console, most: int = 10) -> None:
-    """One line a faulty sensor."""
-    faulty = result.faulty_sensors()
-    for sensor, row in faulty.head(most).iterrows():
-        line = f"sensor {escape(str(sensor))} is [bold]{row.verdict}[/]: {escape(row.evidence)}"
-        console.print(line, highlight=False, soft_wrap=True)
-    if len(faulty) > most:
-        console.print(f"and {len(faulty) - most} more faulty sensors, in sensors.csv", highlight=False)
-
-
-def worst_sensors(result: FitResult, count: int = 5) -> str:
-    """The sensors with the largest share of flagged readings, worst first."""
-    share = result.sensors_table()["flagged_share"].sort_values(ascending=False)
-    return ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in share[share > 0].head(count).items())

@@ -8,8 +8,9 @@ import typer
 from rich.console import Console
 
 from napinn.caching import keep_compiled
-from napinn.errors import InputError
+from napinn.errors import InputError, StorageError
 
+EXIT_NOT_WRITTEN = 1
 EXIT_BAD_INPUT = 2
 EXIT_NOT_TRUSTED = 3
 EXIT_INTERRUPTED = 130
@@ -26,6 +27,9 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
 Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
 FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
+Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
@@ -85,18 +89,65 @@ def fit(
     log: Annotated[
         list[str] | None, typer.Option(help="Also log to tensorboard or mlflow. Give it again for both.")
     ] = None,
+    checkpoint_every: Every = 60.0,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     from napinn.cli.fitting import Choice, fit_command
+    from napinn.cli.running import Manner
     from napinn.problem_file import Words
 
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double, minutes)
-    given, logs = problem or Words(*lists), tuple(log or ())
-    raise typer.Exit(fit_command(readings, given, choice, seed, out, overwrite, json, logs))
+    manner = Manner(json, tuple(log or ()), checkpoint_every, verbose, quiet)
+    raise typer.Exit(fit_command(readings, problem or Words(*lists), choice, seed, out, overwrite, manner))
+
+
+@app.command()
+def resume(
+    run: Annotated[Path, typer.Argument(help="Folder of a fit that was killed or interrupted.")],
+    checkpoint_every: Every = 60.0,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Go on with a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
+    from napinn.cli.repeating import resume_command
+    from napinn.cli.running import Manner
+
+    raise typer.Exit(resume_command(run, Manner(json, (), checkpoint_every, verbose, quiet)))
+
+
+@app.command()
+def rerun(
+    run: Run,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the repeated run.")],
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Repeat a finished run from its folder, and say whether the numbers agree."""
+    from napinn.cli.repeating import rerun_command
+    from napinn.cli.running import Manner
+
+    raise typer.Exit(rerun_command(run, out, overwrite, Manner(json, quiet=quiet)))
+
+
+@app.command()
+def bundle(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Zip file to write.")] = Path("bundle.zip"),
+    with_data: Annotated[bool, typer.Option("--with-data", help="Put the readings in too.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Settings, versions, history and the end of the log in one file, to send when something went wrong."""
+    from napinn.cli.repeating import bundle_command
+
+    bundle_command(run, out, with_data, overwrite)
 
 
 @app.command()
@@ -295,7 +346,8 @@ def reproduce(
 
 
 def run() -> None:
-    """The entry point: bad input is one sentence and exit code 2, never a traceback."""
+    """The entry point: bad input is one sentence and exit code 2, a disk that fails one and exit code 1; neither is a
+    traceback."""
     keep_compiled()
     try:
         code = app(standalone_mode=False)
@@ -304,6 +356,9 @@ def run() -> None:
     except InputError as error:
         Console(stderr=True).print(f"[red]napinn:[/red] {_plain(str(error))}", soft_wrap=True, highlight=False)
         code = EXIT_BAD_INPUT
+    except StorageError as error:
+        Console(stderr=True).print(f"[red]napinn:[/red] {_plain(str(error))}", soft_wrap=True, highlight=False)
+        code = EXIT_NOT_WRITTEN
     except (KeyboardInterrupt, typer.Abort):
         Console(stderr=True).print("napinn: interrupted before there was anything to keep.")
         code = EXIT_INTERRUPTED

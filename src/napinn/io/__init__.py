@@ -1,7 +1,7 @@
 """Readers, one file a format; each says row and column of what is wrong, and refuses absurd sizes before it takes
 memory."""
 
-from napinn.io.arrays import ArrayName, read_mat, read_npz
+from napinn.io.arrays import ArrayName, npz_shapes, read_mat, read_npz
 from napinn.io.csv import PLAIN, read_csv, read_text
 from napinn.io.files import Sheet, read_file, write_table
 from napinn.io.netcdf import read_netcdf, rows_of_dataset
@@ -11,6 +11,7 @@ __all__ = [
     "PLAIN",
     "ArrayName",
     "Sheet",
+    "npz_shapes",
     "read_csv",
     "read_file",
     "read_mat",

@@ -44,14 +44,19 @@ class _Contents:
 def read_npz(path: Path, mapping: Mapping[str, ArrayName]) -> pd.DataFrame:
     check_file(path, "NumPy")
     try:
-        with zipfile.ZipFile(path) as archive:
-            shapes = {name.removesuffix(".npy"): _npy_shape(archive, name, path) for name in archive.namelist()}
+        shapes = npz_shapes(path)
         with np.load(path, allow_pickle=False) as loaded:
             return _rows(path, _Contents(shapes, lambda name: loaded[name]), mapping)
     except InputError:
         raise
     except Exception as error:
         raise InputError(f"{path} is not a NumPy archive that can be read ({type(error).__name__}).") from None
+
+
+def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """What the headers of a NumPy archive say of its arrays; none of them is loaded."""
+    with zipfile.ZipFile(path) as archive:
+        return {name.removesuffix(".npy"): _npy_shape(archive, name, path) for name in archive.namelist()}
 
 
 def read_mat(path: Path, mapping: Mapping[str, ArrayName]) -> pd.DataFrame:

@@ -27,7 +27,7 @@ def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         f'<section class="answer"><h1>{html.escape(problem.name)}</h1>'
         f'<div class="equation" tabindex="0">{plain}</div>'
         f"{_cards(result, truth, intervals)}"
-        f'<p class="status{doubt}">{html.escape(result.status.value)}</p>'
+        f'<p class="status{doubt}">{html.escape(" ".join((result.status.value, *result.notes)))}</p>'
         f"{_faulty(result)}<p>{_sensors_sentence(result)}</p>{numbers if result.unknowns else ''}</section>"
     )
 

@@ -1,15 +1,19 @@
-"""Training: phases as data, one compiled loop, the state that it carries."""
+"""Training: phases as data, one compiled loop, and moments of it that can be kept and taken up again."""
 
+from napinn.training.checkpoints import EVERY, Checkpoints
 from napinn.training.data import Data, load
-from napinn.training.loop import DivergedError, Snapshot, all_misfits, keeping, run_phase
-from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, Optimiser, Schedule
+from napinn.training.loop import DivergedError, Snapshot, all_misfits, keeping
+from napinn.training.moments import Moment, train
+from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, Optimiser, Schedule, Slowed
 from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen, SensorScreen
 from napinn.training.steps import State, begin
 
 __all__ = [
+    "EVERY",
     "LBFGS",
     "SOAP",
     "Adam",
+    "Checkpoints",
     "Constant",
     "Cosine",
     "Data",
@@ -17,6 +21,7 @@ __all__ = [
     "FixedCost",
     "Kind",
     "Method",
+    "Moment",
     "Optimiser",
     "Phase",
     "Rejection",
@@ -24,11 +29,12 @@ __all__ = [
     "Schedule",
     "Screen",
     "SensorScreen",
+    "Slowed",
     "Snapshot",
     "State",
     "all_misfits",
     "begin",
     "keeping",
     "load",
-    "run_phase",
+    "train",
 ]

@@ -1,7 +1,7 @@
 """The one training loop: chunks of many steps compiled together, for every method and phase.
 
-The host sees one row of history a chunk, and between chunks decides whether to go on. A chunk that ends in a number
-that is not finite is thrown away: the state before it stays, and the caller is told."""
+The host sees one row of history a chunk, and between chunks decides whether to go on. A phase can be taken up wherever
+its course stands. A chunk that ends in a number that is not finite is thrown away, and the caller is told."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from napinn.likelihood import Likelihood
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.problem import Problem
+from napinn.training.course import Course
 from napinn.training.data import Data
 from napinn.training.phases import Kind, Method, Phase
 from napinn.training.steps import State, first_moments, step_of
@@ -77,6 +78,19 @@ def held_out_score(method: Method, state: State, data: Data) -> Float[Array, ""]
     return jnp.mean(jnp.maximum(log_prob, -Likelihood().clip) - jnp.log(standard.scale[owner]))
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """What some steps of a phase led to."""
+
+    state: State
+    course: Course
+    snapshot: Snapshot
+    sound: bool
+    """Whether the state is one to come back to."""
+    last: bool
+    """Whether the phase ends with it."""
+
+
 def run_phase(
     problem: Problem,
     method: Method,
@@ -85,78 +99,37 @@ def run_phase(
     data: Data,
     done: int,
     total: int,
-    seconds: float | None = None,
-) -> Iterator[tuple[State, Snapshot]]:
-    """Train one phase, giving the state and a snapshot after every chunk; `seconds` may end it before its steps do.
+    course: Course,
+) -> Iterator[Chunk]:
+    """Train one phase from wherever its course stands; `state` is that of the course, or of the phase before.
 
     A plain phase weighs readings that were screened out with nothing; for one that has to do with the law there are
     none of them, so that they shape neither law nor gate."""
-    state = screened(phase, state, data)
+    if course.step == 0:
+        state = screened(phase, state, data)
     if state.kept is not None and phase.kind is not Kind.PLAIN:
         data = data.only(np.asarray(state.kept) > 0.0)
-    state = enter(method, phase, state, data)
+    if course.step == 0:
+        state = enter(method, phase, state, data)
     cached = all_misfits(state.learned, data) if phase.kind is Kind.LAW else jnp.zeros((0,), data.points.dtype)
     run_chunk = chunk_runner(problem, method, phase)
-    watch, pace = Watch(phase.patience), Pace(phase.steps, seconds)
-    step = 0
-    while step < phase.steps:
-        count = min(method.log_every, phase.steps - step)
+    last = False
+    while not last:
+        course = course.copied()
+        count = min(method.log_every, phase.steps - course.step)
         began = time.perf_counter()
-        after, losses, finite = run_chunk(state, data, cached, count, *pace.shares())
+        after, losses, finite = run_chunk(state, data, cached, count, *course.pace.shares())
         numbers = {name: float(value) for name, value in vars(losses).items()}
         if not finite:
-            raise DivergedError(f"in phase '{phase.name}', after step {step} of {phase.steps}")
-        step += count
+            raise DivergedError(f"in phase '{phase.name}', between steps {course.step} and {course.step + count}")
         if data.held:
             numbers["held_out"] = float(held_out_score(method, after, data))
         elapsed = time.perf_counter() - began
-        over = pace.over(count, elapsed)
-        last = step >= phase.steps or over or watch.stalled(step, numbers.get("held_out"))
+        over = course.pace.over(count, elapsed)
+        last = course.step >= phase.steps or over or course.watch.stalled(course.step, numbers.get("held_out"))
         state = leave(after) if last else after
-        yield state, _snapshot(problem, phase, state, numbers, step, done, total, count, elapsed)
-        if last:
-            return
-
-
-@dataclass
-class Pace:
-    """How much of a phase is done: by steps, or by the clock where that is further."""
-
-    steps: int
-    seconds: float | None
-    step: int = 0
-    elapsed: float = 0.0
-    second_a_step: float = 0.0
-
-    def shares(self) -> tuple[float, float]:
-        """The share done, and what a step adds to it."""
-        if self.seconds is None:
-            return self.step / self.steps, 1.0 / self.steps
-        by_clock = self.elapsed / self.seconds, self.second_a_step / self.seconds
-        return max(self.step / self.steps, by_clock[0]), max(1.0 / self.steps, by_clock[1])
-
-    def over(self, count: int, elapsed: float) -> bool:
-        """Note a chunk; whether the time is up."""
-        self.step += count
-        self.elapsed += elapsed
-        self.second_a_step = elapsed / count
-        return self.seconds is not None and self.elapsed >= self.seconds
-
-
-@dataclass
-class Watch:
-    """Sees whether a score still rises."""
-
-    patience: int | None
-    best: float = -float("inf")
-    best_at: int = 0
-
-    def stalled(self, step: int, score: float | None) -> bool:
-        if self.patience is None or score is None:
-            return False
-        if score > self.best:
-            self.best, self.best_at = score, step
-        return step - self.best_at >= self.patience
+        snapshot = _snapshot(problem, phase, state, numbers, course.step, done, total, count, elapsed)
+        yield Chunk(state, course, snapshot, course.level.sound(numbers["total"]), last)
 
 
 def _snapshot(
@@ -245,7 +218,10 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[...
 
         nothing = Losses(*[jnp.zeros((), data.points.dtype)] * 5)
         moved, sums = jax.lax.fori_loop(0, count, body, (dynamic, nothing))
-        finite = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves((moved.learned, moved.law, sums))]
+        # A line search starts from infinite values of its own.
+        optimiser = None if phase.kind is Kind.POLISH else eqx.filter(moved.optimiser, eqx.is_inexact_array)
+        watched = jax.tree.leaves((moved.learned, moved.law, optimiser, sums))
+        finite = [jnp.all(jnp.isfinite(leaf)) for leaf in watched]
         means = jax.tree.map(lambda total: total / count, sums)
         return eqx.combine(moved, static), means, jnp.all(jnp.stack(finite))
 

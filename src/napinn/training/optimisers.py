@@ -77,3 +77,14 @@ class Cosine(Schedule):
         falling = (done - self.rise) / (1.0 - self.rise)
         lowered = self.end + (1.0 - self.end) * 0.5 * (1.0 + jnp.cos(jnp.pi * falling))
         return jnp.where(done < self.rise, rising, lowered)
+
+
+@dataclass(frozen=True)
+class Slowed(Schedule):
+    """Another schedule at a fraction of its rate: how a fit goes on after it met a number that is not finite."""
+
+    schedule: Schedule
+    share: float
+
+    def factor(self, done: Float[Array, ""]) -> Float[Array, ""]:
+        return self.share * self.schedule.factor(done)

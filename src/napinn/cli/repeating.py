@@ -1,0 +1,107 @@
+"""`napinn resume`, `rerun` and `bundle`: what can be done with the folder of a run besides looking at it."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from napinn.cli.running import Manner, exit_code, run_request, tell_result
+from napinn.errors import InputError
+from napinn.leaves import leaves
+from napinn.loggers import LOG
+from napinn.request import READINGS, REQUEST, read_request, read_settings
+from napinn.result import FitResult, FitStatus
+from napinn.run_folder import RESULT, begin, load, prepare, versions
+
+LOG_LINES = 400
+BUNDLED = (RESULT, REQUEST, "history.csv", "progress.json")
+
+
+def resume_command(run: Path, manner: Manner) -> int:
+    request = read_request(run)
+    if (run / RESULT).exists() and read_settings(run / RESULT)["status"] != FitStatus.INTERRUPTED.name:
+        raise InputError(f"{run} is finished, there is nothing to resume; napinn rerun repeats it.")
+    return tell_result(run_request(request, run, manner, resume=True), run, manner)
+
+
+def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
+    earlier, request = load(run), read_request(run)
+    if out.resolve() == run.resolve():
+        raise InputError(f"{out} is the run to repeat; name another folder with --out.")
+    prepare(out, overwrite)
+    begin(request, out)
+    result = run_request(request, out, manner)
+    told = comparison(earlier, result)
+    ran_on = read_settings(run / RESULT)["versions"]
+    told["other_versions"] = {name: ran_on.get(name) for name, now in versions().items() if ran_on.get(name) != now}
+    if manner.as_json:
+        print(json.dumps({**told, "folder": str(out)}))  # noqa: T201
+    else:
+        for line in _sentences(told, out):
+            Console().print(escape(line), soft_wrap=True, highlight=False)
+    return exit_code(result)
+
+
+def comparison(first: FitResult, second: FitResult) -> dict[str, Any]:
+    """Whether two runs of one request agree to the last bit, and if not, by how much they differ."""
+    arrays = [leaves((result.learned, result.law)) for result in (first, second)]
+    alike = arrays[0].keys() == arrays[1].keys() and all(
+        np.array_equal(array, arrays[1][name]) for name, array in arrays[0].items()
+    )
+    scale = max(float(np.ptp(first.predicted)), np.finfo(float).tiny)
+    unknowns = {
+        name: abs(second.unknowns[name] - value) / max(abs(value), np.finfo(float).tiny)
+        for name, value in first.unknowns.items()
+    }
+    return {
+        "identical": bool(alike and first.unknowns == second.unknowns),
+        "verdicts_that_differ": int((first.flagged != second.flagged).sum()),
+        "field": float(np.abs(first.predicted - second.predicted).max()) / scale,
+        "unknowns": unknowns,
+    }
+
+
+def _sentences(told: dict[str, Any], out: Path) -> list[str]:
+    if told["identical"]:
+        lines = ["The numbers agree: network, noise law and coefficients are the same to the last bit."]
+    else:
+        parts = [f"the field by up to {told['field']:.2g} of its range"]
+        parts += [f"{name} by {value:.2g} of itself" for name, value in told["unknowns"].items()]
+        parts.append(f"{told['verdicts_that_differ']} verdict(s)")
+        lines = [f"The numbers do not agree: {', '.join(parts)}."]
+    if told["other_versions"]:
+        names = ", ".join(f"{name} {version}" for name, version in told["other_versions"].items())
+        lines.append(f"The earlier run was made with {names}.")
+    return [*lines, f"run folder {out}"]
+
+
+def bundle_command(run: Path, out: Path, with_data: bool, overwrite: bool) -> None:
+    """Only files of these names go in, so a link in the folder cannot bring another file along."""
+    names = [*BUNDLED, *([READINGS] if with_data else [])]
+    found = [run / name for name in names if (run / name).is_file() and not (run / name).is_symlink()]
+    if not any(path.name in (RESULT, REQUEST) for path in found):
+        raise InputError(f"{run} is not the folder of a run: it has neither {RESULT} nor {REQUEST}.")
+    if out.exists() and not overwrite:
+        raise InputError(f"{out} already exists; choose another name or add --overwrite.")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in found:
+                archive.write(path, path.name)
+            archive.writestr("versions.json", json.dumps(versions(), indent=2))
+            archive.writestr(LOG, _last_lines(run / LOG))
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}.") from None
+    data = "with your readings" if with_data else "without your readings"
+    Console().print(escape(f"{out}: settings, versions, history and log, {data}"), soft_wrap=True, highlight=False)
+
+
+def _last_lines(path: Path) -> str:
+    try:
+        return "".join(path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)[-LOG_LINES:])
+    except OSError:
+        return ""

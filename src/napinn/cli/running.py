@@ -1,0 +1,157 @@
+"""What `napinn fit`, `resume` and `rerun` share: a request is run in its folder, saved, reported and shown."""
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
+from napinn.cli.progress import progress_display
+from napinn.errors import StorageError
+from napinn.fitting import fit
+from napinn.loggers import LOG, LOGGERS, HistoryFile, together
+from napinn.problem import Unknown
+from napinn.report.html import write_report
+from napinn.request import Request
+from napinn.result import FitResult, FitStatus
+from napinn.run_folder import describe, save
+from napinn.training import EVERY, Checkpoints
+
+LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a fit is run, which changes nothing of what it finds."""
+
+    as_json: bool = False
+    logs: tuple[str, ...] = ()
+    every: float = EVERY
+    """Seconds between two checkpoints."""
+    verbose: bool = False
+    quiet: bool = False
+
+
+def run_request(request: Request, folder: Path, manner: Manner, resume: bool = False) -> FitResult:
+    """Fit, with everything that goes on beside it, and save."""
+    method, console = request.method, Console(stderr=True, quiet=manner.quiet)
+    loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in manner.logs)]
+    kept = Checkpoints(folder, manner.every)
+    with (
+        logged(folder, manner),
+        progress_display(method.name, console) as display,
+        together(loggers, display) as progress,
+    ):
+        result = fit(
+            request.problem, request.readings, method, seed=request.seed, progress=progress, checkpoints=kept,
+            resume=resume,
+        )  # fmt: skip
+        logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
+        _save(result, folder)
+    return result
+
+
+def _save(result: FitResult, folder: Path) -> None:
+    try:
+        save(result, folder)
+        write_report(result, folder / "report.html")
+    except StorageError as error:
+        raise StorageError(f"{error} Make room there and say: napinn resume {folder}") from None
+    except OSError as error:
+        raise StorageError(f"the report could not be written to {folder}: {error.strerror}.") from None
+
+
+@contextlib.contextmanager
+def logged(folder: Path, manner: Manner) -> Iterator[None]:
+    """What napinn logs goes to the run folder whole, and to standard error as far as was asked."""
+    root = logging.getLogger("napinn")
+    shown = logging.StreamHandler()
+    shown.setLevel(logging.DEBUG if manner.verbose else logging.ERROR if manner.quiet else logging.WARNING)
+    shown.setFormatter(logging.Formatter("napinn: %(message)s"))
+    handlers: list[logging.Handler] = [shown]
+    # The log is a convenience: a disk that fails must not cost the fit.
+    with contextlib.suppress(OSError):
+        handlers.append(_LogFile(folder / LOG, encoding="utf-8"))
+        handlers[-1].setFormatter(logging.Formatter(LINE))
+    before = root.level
+    root.setLevel(logging.DEBUG)
+    for handler in handlers:
+        root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.setLevel(before)
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
+
+
+class _LogFile(logging.FileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A line that cannot be written is lost, and nothing else is."""
+
+
+def tell_result(result: FitResult, folder: Path, manner: Manner) -> int:
+    """Print a run, and the exit code that goes with it."""
+    if manner.as_json:
+        print(json.dumps({**describe(result), "folder": str(folder)}, ensure_ascii=False))  # noqa: T201
+    elif not manner.quiet:
+        show_result(result, folder, Console())
+    return exit_code(result)
+
+
+def exit_code(result: FitResult) -> int:
+    if result.status is FitStatus.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    return 0 if result.status.trusted else EXIT_NOT_TRUSTED
+
+
+def show_result(result: FitResult, folder: Path, console: Console) -> None:
+    console.print(escape(result.problem.show()), style="bold", soft_wrap=True, highlight=False)
+    table = Table("unknown", "found", "start", box=None)
+    for name, value in result.unknowns.items():
+        table.add_row(name, f"{value:.6g}", _start(result.problem.unknowns[name]))
+    console.print(table)
+    flagged, total = int(result.flagged.sum()), len(result.readings)
+    console.print(
+        f"{flagged} of {total} readings flagged as unreliable ({100 * flagged / total:.1f} %)",
+        highlight=False,
+    )
+    worst = worst_sensors(result)
+    if worst:
+        console.print(f"sensors with most of them: {escape(worst)}", highlight=False, soft_wrap=True)
+    show_faulty(result, console)
+    style = "green" if result.status.trusted else "yellow"
+    for line in (result.status.value, *result.notes):
+        console.print(escape(line), style=style, soft_wrap=True, highlight=False)
+    console.print(
+        f"run folder {escape(str(folder))}, report {escape(str(folder / 'report.html'))}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _start(unknown: Unknown) -> str:
+    return "natural size" if unknown.start is None else f"{unknown.start:.6g}"
+
+
+def show_faulty(result: FitResult, console: Console, most: int = 10) -> None:
+    """One line a faulty sensor."""
+    faulty = result.faulty_sensors()
+    for sensor, row in faulty.head(most).iterrows():
+        line = f"sensor {escape(str(sensor))} is [bold]{row.verdict}[/]: {escape(row.evidence)}"
+        console.print(line, highlight=False, soft_wrap=True)
+    if len(faulty) > most:
+        console.print(f"and {len(faulty) - most} more faulty sensors, in sensors.csv", highlight=False)
+
+
+def worst_sensors(result: FitResult, count: int = 5) -> str:
+    """The sensors with the largest share of flagged readings, worst first."""
+    share = result.sensors_table()["flagged_share"].sort_values(ascending=False)
+    return ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in share[share > 0].head(count).items())

@@ -1,0 +1,43 @@
+"""Files that are whole or not there: written beside their place, flushed to the disk, and renamed."""
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes | str, durable: bool = True) -> None:
+    """A reader never meets half a file, and neither does whoever comes back after a power cut (`durable`)."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        with beside.open("wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
+        os.replace(beside, path)
+    except OSError:
+        _forget(beside)
+        raise
+    if durable:
+        _sync_folder(path.parent)
+
+
+def _forget(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        # Where the disk has failed once, clearing up may fail too; the first failure is the one to tell of.
+        return
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name, too, has to reach the disk; systems that cannot open a folder do so by themselves."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return
+    finally:
+        os.close(handle)

@@ -1,0 +1,225 @@
+"""What a finished fit is worth: a status, and a sentence for everything that speaks against it.
+
+Everything is read off the result; nothing here trains, and nothing knows a truth. The doubts are looked for from the
+gravest to the mildest; the first gives the status, and all of them are told."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jaxtyping import Array, Float
+
+from napinn.density import Density
+from napinn.density.scale import SMALLEST
+from napinn.equations import wanted
+from napinn.likelihood import Likelihood
+from napinn.objective import Learned, unknown_values
+from napinn.problem import Problem
+from napinn.result import FitResult, FitStatus
+from napinn.scaling import fitted_frame
+from napinn.training import Kind
+
+Doubt = tuple[FitStatus, str]
+
+MOST_FLAGGED = 0.45
+"""Robust estimates break down at one half, and close to it they cannot be told from broken ones."""
+NEAR_BOUND = 1e-4
+"""How close to its bound an unknown stands, as a share of its range or else of its start."""
+NEGLIGIBLE = 1e-3
+"""An unknown whose natural change moves no equation by more than this share of its terms leaves no trace."""
+COLLINEAR = 1e-5
+"""Smallest eigenvalue of the normalised Gauss–Newton matrix below which unknowns move the equations alike."""
+PROBES = 512
+TAIL = 0.1
+"""Share of the steps, at the end, over which a settled fit no longer changes."""
+STEADY, STEADY_UNITS = 0.01, 1e-3
+"""A coefficient is steady within this share of itself, or of the change that matters to the equations."""
+STALLED_LOSS, STALLED_SCORE = 0.02, 0.01
+"""A loss has stalled within this share of itself, a held-out score within this many nats."""
+SEEDS_APART, SEEDS_APART_FIELD = 0.05, 0.5
+"""Seeds agree when coefficients differ by less than this share, and fields by less than this many noise deviations."""
+
+
+def judge(result: FitResult) -> tuple[FitStatus, tuple[str, ...]]:
+    doubts = [
+        *_doubts_of_law(result),
+        *_doubts_of_gate(result),
+        *_doubts_of_bounds(result),
+        *_doubts_of_unknowns(result),
+    ]
+    if doubts:
+        return doubts[0][0], tuple(note for _, note in doubts)
+    return (FitStatus.CONVERGED if _settled(result) else FitStatus.BUDGET_SPENT), ()
+
+
+def judge_seeds(results: Sequence[FitResult]) -> tuple[FitStatus, tuple[str, ...]]:
+    """The status of several fits that differ in their seed alone: that of the worst, unless they disagree."""
+    notes = []
+    for name in results[0].unknowns:
+        found = np.array([result.unknowns[name] for result in results])
+        apart, usual = float(np.ptp(found)), float(abs(np.median(found)))
+        if apart > SEEDS_APART * usual:
+            notes.append(f"'{name}' ranges from {found.min():.4g} to {found.max():.4g} over {len(results)} seeds.")
+    fields = np.stack([result.predicted for result in results])
+    for index, name in enumerate(results[0].problem.fields):
+        mine = results[0].readings.field_index == index
+        apart = float(np.median(np.ptp(fields[:, mine], axis=0)))
+        noise = float(np.median([1.4826 * np.median(np.abs(result.misfits[mine])) for result in results]))
+        if apart > SEEDS_APART_FIELD * noise:
+            notes.append(
+                f"The fields '{name}' of {len(results)} seeds lie {apart:.3g} apart, with a noise of {noise:.3g}."
+            )
+    if notes:
+        return FitStatus.SEEDS_DISAGREE, tuple(notes)
+    worst = next((result for result in results if not result.status.trusted), results[0])
+    return worst.status, worst.notes
+
+
+def _doubts_of_law(result: FitResult) -> list[Doubt]:
+    found: list[Doubt] = []
+    if result.law is None or result.method.gating is None:
+        return found
+    for index, name in enumerate(result.problem.fields):
+        if float(result.law.standard.scale[index]) <= 2.0 * SMALLEST:
+            note = f"The misfits of '{name}' have no spread, so there is no noise to learn a law of."
+            found.append((FitStatus.LAW_DEGENERATE, note))
+    total = float(_normaliser(result.method.gating.density, result.law.density))
+    if not abs(total - 1.0) < 0.05:
+        found.append((FitStatus.LAW_DEGENERATE, f"The learned law integrates to {total:.3g} in place of 1."))
+    return found
+
+
+@eqx.filter_jit
+def _normaliser(density: Density, state: Any) -> Array:
+    return density.normaliser(state)
+
+
+def _doubts_of_gate(result: FitResult) -> list[Doubt]:
+    share = float(result.flagged.mean())
+    if share > MOST_FLAGGED:
+        note = f"{100 * share:.0f} % of the readings are flagged; which of them are the bad ones cannot be known."
+        return [(FitStatus.REJECTS_MOST, note)]
+    gated = any(phase.kind is Kind.GATED for phase in result.method.phases)
+    if share == 0.0 and gated and result.law is not None:
+        impossible = int(np.sum(_surprise(result) > Likelihood().clip))
+        if impossible > max(3.0, 0.01 * len(result.readings)):
+            note = f"The law finds {impossible} readings all but impossible, and the gate flags none."
+            return [(FitStatus.REJECTS_NOTHING, note)]
+    return []
+
+
+def _surprise(result: FitResult) -> np.ndarray:
+    """Negative log-density of every standardised misfit."""
+    found = np.zeros(len(result.readings))
+    spread = result.readings.spread
+    misfits = result.misfits if spread is None else result.misfits / spread
+    for index, noise in enumerate(result.noise.values()):
+        mine = result.readings.field_index == index
+        found[mine] = -noise.log_prob(misfits[mine]) - np.log(noise.scale)
+    return found
+
+
+def _doubts_of_bounds(result: FitResult) -> list[Doubt]:
+    found: list[Doubt] = []
+    for name, unknown in result.problem.unknowns.items():
+        width = abs(unknown.started()) + 1e-30
+        if unknown.low is not None and unknown.high is not None:
+            width = unknown.high - unknown.low
+        for bound in (unknown.low, unknown.high):
+            if bound is not None and abs(result.unknowns[name] - bound) < NEAR_BOUND * width:
+                note = f"'{name}' ended at {result.unknowns[name]:.4g}, at its bound {bound:g}."
+                found.append((FitStatus.AT_BOUND, note))
+    return found
+
+
+def _doubts_of_unknowns(result: FitResult) -> list[Doubt]:
+    names = list(result.unknowns)
+    if not names:
+        return []
+    columns = sensitivities(result)
+    sizes = np.sqrt(np.mean(columns**2, axis=0))
+    weak = [name for name, size in zip(names, sizes, strict=True) if not size > NEGLIGIBLE]
+    found = [
+        (FitStatus.NOT_IDENTIFIABLE, f"At the field found, the equations do not depend on '{name}'.") for name in weak
+    ]
+    strong = [index for index, name in enumerate(names) if name not in weak]
+    if len(strong) > 1:
+        unit = columns[:, strong] / (sizes[strong] * np.sqrt(len(columns)))
+        values, vectors = np.linalg.eigh(unit.T @ unit)
+        if values[0] < COLLINEAR:
+            mixed = [f"'{names[i]}'" for i, part in zip(strong, vectors[:, 0], strict=True) if abs(part) > 0.1]
+            note = f"Changes of {' and '.join(mixed)} move the equations alike, so they can only be found together."
+            found.append((FitStatus.NOT_IDENTIFIABLE, note))
+    return found
+
+
+def sensitivities(result: FitResult) -> np.ndarray:
+    """How the equations and conditions, in units of their terms, follow each unknown, in its natural unit: a row a
+    residual at a random point of the box, a column an unknown."""
+    problem, learned = result.problem, result.learned
+    dtype = learned.field.frame.gain.dtype
+    with jax.enable_x64(dtype == jnp.float64):
+        frame, weight = learned.field.frame, result.method.equation_weight
+        if not result.method.scaled:
+            values = [result.readings.of_field(index) for index in range(len(problem.fields))]
+            frame, weight = fitted_frame(problem, values, dtype), 1.0
+        points = np.random.default_rng(0).uniform(problem.lows, problem.highs, (PROBES, len(problem.lows)))
+        slopes = _slopes(problem, learned, jnp.asarray(points, dtype))
+        units = np.repeat(np.asarray(frame.residual, float) * np.sqrt(weight), PROBES)
+        scales = np.asarray(frame.unknowns, float)
+        return np.stack([np.asarray(slopes[name], float) / units for name in problem.unknowns], axis=1) * scales
+
+
+def _slopes(problem: Problem, learned: Learned, points: Float[Array, "n d"]) -> dict[str, Float[Array, " m"]]:
+    names = tuple(problem.coordinates)
+
+    @eqx.filter_jit
+    def slopes(learned: Learned, points: Array) -> dict[str, Array]:
+        places = [(problem.system, points)]
+        for condition in problem.placed:
+            face = points
+            for name, value in condition.at.items():
+                face = face.at[:, names.index(name)].set(value)
+            places.append(((condition.equation,), face))
+        known = [learned.field.derivatives(where, wanted(system), names) for system, where in places]
+
+        def left(unknowns: dict[str, Array]) -> Array:
+            parts = [
+                problem.left_over(system, where, values, unknowns).T.reshape(-1)
+                for (system, where), values in zip(places, known, strict=True)
+            ]
+            return jnp.concatenate(parts)
+
+        return jax.jacfwd(left)(unknown_values(problem, learned))
+
+    return slopes(learned, points)
+
+
+def _settled(result: FitResult) -> bool:
+    """Whether losses and coefficients no longer changed over the last steps."""
+    history = result.history
+    if len(history) < 4:
+        return False
+    end, steps = history["step"].iloc[-1], sum(phase.steps for phase in result.method.phases)
+    last = history[history["phase"] == history["phase"].iloc[-1]]
+    tail = last[last["step"] > end - TAIL * steps]
+    before = last[(last["step"] > end - 2.0 * TAIL * steps) & (last["step"] <= end - TAIL * steps)]
+    if len(tail) < 2 or len(before) < 2:
+        return False
+    units = np.asarray(result.learned.field.frame.unknowns, float)
+    for (name, value), unit in zip(result.unknowns.items(), units, strict=True):
+        if np.ptp(tail[name].to_numpy(float)) > max(STEADY * abs(value), STEADY_UNITS * unit):
+            return False
+    if "held_out" in tail:
+        return _change(before["held_out"], tail["held_out"]) <= STALLED_SCORE
+    return _change(before["total"], tail["total"]) <= STALLED_LOSS * float(abs(before["total"].mean()))
+
+
+def _change(before: pd.Series, after: pd.Series) -> float:
+    """The change of a mean beyond what its scatter explains."""
+    scatter = np.hypot(*(float(part.std()) / np.sqrt(len(part)) for part in (before, after)))
+    return max(0.0, float(abs(after.mean() - before.mean())) - 2.0 * scatter)

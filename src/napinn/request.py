@@ -1,0 +1,186 @@
+"""What a fit is asked for: everything that its numbers depend on, on disk and as one digest.
+
+Written to the run folder before the first step (`request.json`, `readings.csv`, `tables.npz`), so that a fit that was
+killed can be taken up, and a finished one repeated, from its folder alone."""
+
+import hashlib
+import io
+import json
+import math
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError
+from napinn.io import npz_shapes, read_csv
+from napinn.io.sizes import check_count
+from napinn.io.whole import write_whole
+from napinn.methods import SETTINGS
+from napinn.problem import Problem, Unknown
+from napinn.readings import Clock, Columns, Readings, read_table
+from napinn.settings import decode, encode
+from napinn.tables import Table
+from napinn.training import Method
+
+REQUEST, READINGS, TABLES = "request.json", "readings.csv", "tables.npz"
+FORMAT = 2
+LARGEST_JSON = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    problem: Problem
+    readings: Readings
+    method: Method
+    seed: int = 0
+
+    def settings(self) -> dict[str, Any]:
+        """The request in plain values, but for the tables."""
+        return {
+            "readings": {"source": self.readings.source, "columns": encode(self.readings.columns)},
+            "seed": self.seed,
+            "problem": problem_settings(self.problem),
+            "method": encode(self.method),
+        }
+
+    def digest(self) -> str:
+        """The same for two requests whose fits give the same numbers, and different for any others."""
+        readings = self.readings
+        settings = {**self.settings(), "readings": [*readings.coordinates, *readings.fields]}
+        found = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+        known = {"points": readings.points, "field": readings.field_index, "values": readings.values}
+        known |= {} if readings.spread is None else {"spread": readings.spread}
+        for name, array in {**known, **_table_arrays(self.problem.tables)}.items():
+            found.update(f"{name}{array.shape}".encode())
+            found.update(np.ascontiguousarray(array, float).tobytes())
+        return found.hexdigest()
+
+
+def write_request(request: Request, folder: Path) -> None:
+    write_tables(request.problem, folder)
+    write_whole(folder / READINGS, request.readings.table.to_csv(index=False))
+    # Last, so that a folder with a request.json can be resumed.
+    write_whole(folder / REQUEST, as_json({"format": FORMAT, **request.settings()}))
+
+
+def read_request(folder: Path, problem: Problem | None = None) -> Request:
+    """The request of a run that is finished or was only begun. `problem` is needed only where an equation was a Python
+    function, which no file can hold."""
+    names = [name for name in ("result.json", REQUEST) if (folder / name).exists()]
+    if not names:
+        raise InputError(f"{folder} is not the folder of a run: it has neither result.json nor {REQUEST}.")
+    return request_of(read_settings(folder / names[0]), folder, read_csv(folder / READINGS), problem)
+
+
+def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, problem: Problem | None) -> Request:
+    try:
+        problem = problem or _problem(settings["problem"], folder)
+        columns: Columns = decode(settings["readings"]["columns"], {"Columns": Columns, "Clock": Clock})
+        source, seed = str(settings["readings"]["source"]), int(settings["seed"])
+        method: Method = decode(settings["method"], SETTINGS)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        raise InputError(f"{folder}: its settings do not describe a run.") from None
+    readings = read_table(table, tuple(problem.coordinates), problem.fields, columns, source)
+    return Request(problem, readings, method, seed)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """A settings file of a run, checked for its size and format."""
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise InputError(f"{path} is larger than any run of napinn writes it.")
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path.parent} holds no finished run: {path.name} is missing.") from None
+    except (OSError, ValueError, RecursionError):
+        raise InputError(f"{path} cannot be read as JSON.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not describe a run.")
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"{path.parent} was written in format {content.get('format')}; this napinn reads format {FORMAT}."
+        )
+    return content
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def problem_settings(problem: Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "coordinates": {name: list(span) for name, span in problem.coordinates.items()},
+        "fields": list(problem.fields),
+        "equations": [source if isinstance(source, str) else None for source in problem.equations],
+        "shown": problem.show().splitlines(),
+        "unknowns": {
+            name: {"start": unknown.start, "low": unknown.low, "high": unknown.high}
+            for name, unknown in problem.unknowns.items()
+        },
+        "constants": dict(problem.constants),
+        "units": dict(problem.units),
+        "hidden": list(problem.hidden),
+        "scales": dict(problem.scales),
+        "tables": {name: list(table.coordinates) for name, table in problem.tables.items()},
+        "conditions": list(problem.conditions),
+        "periodic": list(problem.periodic),
+    }
+
+
+def _problem(settings: dict[str, Any], folder: Path) -> Problem:
+    if any(source is None for source in settings["equations"]):
+        raise InputError(
+            f"{folder} was fitted with an equation given as a Python function; pass it again as load(…, problem=…)."
+        )
+    return Problem(
+        coordinates={name: (span[0], span[1]) for name, span in settings["coordinates"].items()},
+        fields=tuple(settings["fields"]),
+        equations=tuple(settings["equations"]),
+        unknowns={name: Unknown(**entry) for name, entry in settings["unknowns"].items()},
+        constants=settings["constants"],
+        units=settings["units"],
+        name=settings["name"],
+        hidden=tuple(settings["hidden"]),
+        scales=settings["scales"],
+        tables=_tables(settings["tables"], folder / TABLES),
+        conditions=tuple(settings["conditions"]),
+        periodic=tuple(settings["periodic"]),
+    )
+
+
+def _table_arrays(tables: Mapping[str, Table]) -> dict[str, Any]:
+    arrays = {f"{name}.values": table.values for name, table in tables.items()}
+    axes = {f"{name}.axis{i}": axis for name, table in tables.items() for i, axis in enumerate(table.axes)}
+    return arrays | axes
+
+
+def write_tables(problem: Problem, folder: Path) -> None:
+    if problem.tables:
+        content = io.BytesIO()
+        arrays: dict[str, Any] = _table_arrays(problem.tables)
+        np.savez(content, **arrays)
+        write_whole(folder / TABLES, content.getvalue())
+
+
+def _tables(entries: Mapping[str, list[str]], path: Path) -> dict[str, Table]:
+    if not entries:
+        return {}
+    try:
+        check_count(path, sum(math.prod(shape) for shape in npz_shapes(path).values()))
+        with np.load(path, allow_pickle=False) as archive:
+            return {
+                name: Table(
+                    tuple(names),
+                    tuple(archive[f"{name}.axis{i}"] for i in range(len(names))),
+                    archive[f"{name}.values"],
+                )
+                for name, names in entries.items()
+            }
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise InputError(f"{path} does not hold the tables of the problem.") from None

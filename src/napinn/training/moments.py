@@ -1,0 +1,99 @@
+"""A fit as a row of moments, each of which is enough to go on from.
+
+Being killed and taken up again, and meeting a number that is not finite, are then the same thing: training goes on
+from an earlier moment. After a number that is not finite it does so at a smaller rate, a few times at most."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from napinn.problem import Problem
+from napinn.training.course import Course, begun
+from napinn.training.data import Data
+from napinn.training.loop import DivergedError, Snapshot, run_phase
+from napinn.training.optimisers import Slowed
+from napinn.training.phases import Kind, Method, Phase
+from napinn.training.steps import State
+
+SLOWER = 0.3
+"""What the rate is multiplied by each time."""
+MOST_SLOWDOWNS = 3
+log = logging.getLogger(__name__)
+
+Row = dict[str, float | str]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a fit stands: all that going on needs, besides what the fit was asked for."""
+
+    state: State
+    phase: int = 0
+    """The number of the phase that is next to take a step."""
+    course: Course | None = None
+    """How far that phase has come; None before it has begun."""
+    slowed: int = 0
+    """How often the rate has been lowered."""
+    seconds: float = 0.0
+    rows: tuple[Row, ...] = ()
+    """The history so far."""
+    notes: tuple[str, ...] = ()
+    """What happened on the way that the user should know."""
+    sound: bool = True
+    """Whether this is a moment to come back to."""
+
+
+Between = Callable[[int, State], State]
+"""What is done to the state before the phase of a number begins."""
+
+
+def train(
+    problem: Problem, method: Method, data: Data, moment: Moment, between: Between = lambda number, state: state
+) -> Iterator[tuple[Moment, Snapshot]]:
+    """The moments after this one, until all phases are done."""
+    good, began = moment, time.perf_counter() - moment.seconds
+    while moment.phase < len(method.phases):
+        try:
+            for after, snapshot in _phase(problem, method, data, moment, began, between):
+                moment = after
+                good = moment if moment.sound else good
+                yield moment, snapshot
+        except DivergedError as error:
+            if good.slowed >= MOST_SLOWDOWNS or method.phases[moment.phase].kind in (Kind.LAW, Kind.POLISH):
+                raise
+            moment = good = _slower(good, str(error))
+
+
+def _phase(
+    problem: Problem, method: Method, data: Data, moment: Moment, began: float, between: Between
+) -> Iterator[tuple[Moment, Snapshot]]:
+    number, plan = moment.phase, [each.steps for each in method.phases]
+    phase, done, total = method.phases[number], sum(plan[:number]), sum(plan)
+    course = moment.course or begun(phase, _allotted(method, phase, time.perf_counter() - began, total - done))
+    log.info("phase '%s': %d of %d steps done", phase.name, course.step, phase.steps)
+    if moment.slowed:
+        phase = replace(phase, schedule=Slowed(phase.schedule, SLOWER**moment.slowed))
+    state = between(number, moment.state) if moment.course is None else moment.state
+    for chunk in run_phase(problem, method, phase, state, data, done, total, course):
+        row = chunk.snapshot.row() | ({"rate": SLOWER**moment.slowed} if moment.slowed else {})
+        moment = replace(
+            moment, state=chunk.state, phase=number + chunk.last, course=None if chunk.last else chunk.course,
+            seconds=time.perf_counter() - began, rows=(*moment.rows, row), sound=chunk.sound,
+        )  # fmt: skip
+        yield moment, chunk.snapshot
+
+
+def _slower(good: Moment, where: str) -> Moment:
+    back = f"step {good.rows[-1]['step']}" if good.rows else "the start"
+    share = SLOWER ** (good.slowed + 1)
+    note = f"A number was not finite ({where}); training went back to {back} and on at {share:.2g} of the rate."
+    log.warning(note)
+    return replace(good, slowed=good.slowed + 1, notes=(*good.notes, note))
+
+
+def _allotted(method: Method, phase: Phase, spent: float, steps_left: int) -> float | None:
+    """The phase's share of what is left of the budget of time."""
+    if method.minutes is None:
+        return None
+    return max(60.0 * method.minutes - spent, 1.0) * phase.steps / steps_left
