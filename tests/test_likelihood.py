@@ -7,11 +7,13 @@ import pytest
 
 from napinn.density import EBM, GMM, KDE, Compressed, Density, RunningSpread, Standard
 from napinn.likelihood import Likelihood, learn_and_score
+from napinn.training.coherence import noise_share
 
 TWO_FIELDS = Standard(jnp.asarray([0.1, -0.4]), jnp.asarray([0.5, 2.0]))
 OWNER = jnp.tile(jnp.arange(2), 50)
 MISFIT = jax.random.normal(jax.random.key(0), (100,)) * TWO_FIELDS.scale[OWNER] + TWO_FIELDS.centre[OWNER]
 FREE = Likelihood(anchor=0.0)
+ONE = jnp.ones(())
 
 
 def gaussian(misfit, standard=TWO_FIELDS, owner=OWNER):
@@ -23,7 +25,7 @@ def gaussian(misfit, standard=TWO_FIELDS, owner=OWNER):
 def slopes(loss: Likelihood, misfit, weights=None):
     log_prob, slope = gaussian(misfit)
     weights = jnp.ones_like(misfit) if weights is None else weights
-    return jax.grad(lambda m: loss(m, OWNER, TWO_FIELDS, log_prob, slope, weights))(misfit)
+    return jax.grad(lambda m: loss(m, OWNER, TWO_FIELDS, log_prob, slope, weights, ONE))(misfit)
 
 
 def by_field(values):
@@ -54,7 +56,7 @@ def test_the_anchor_pulls_the_median_of_accepted_readings_to_zero():
     def common_pull(shift):
         log_prob, slope = gaussian(misfit + shift, standard, owner)
         loss = Likelihood(anchor=0.1)
-        return jax.grad(lambda s: loss(misfit + s, owner, standard, log_prob, slope, weights))(shift)
+        return jax.grad(lambda s: loss(misfit + s, owner, standard, log_prob, slope, weights, ONE))(shift)
 
     assert float(common_pull(0.0)) == pytest.approx(0.0, abs=1e-10)
     assert float(common_pull(0.2)) > 1e-3
@@ -68,7 +70,7 @@ def test_a_reading_beyond_the_clip_pulls_at_nothing_and_costs_the_clip():
     assert float(slopes(loss, far)[3]) == 0.0
     scale = TWO_FIELDS.scale[OWNER]
     expected = np.mean(np.asarray(scale**2) * np.minimum(-np.asarray(log_prob), 12.0))
-    assert float(loss(far, OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far))) == pytest.approx(expected)
+    assert float(loss(far, OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far), ONE)) == pytest.approx(expected)
 
 
 def test_gated_readings_weigh_what_the_gate_says():
@@ -116,3 +118,30 @@ def test_centre_and_spread_ignore_gross_outliers_and_follow_each_field():
     np.testing.assert_allclose(measured.centre[:2], [3.0, -1.0], atol=0.7)
     np.testing.assert_allclose(measured.scale[:2], [0.5, 4.0], rtol=0.25)
     assert (float(measured.centre[2]), float(measured.scale[2])) == (0.0, 1.0)  # A field without readings.
+
+
+def test_misfits_that_are_not_noise_are_taken_as_absolute():
+    log_prob, slope = gaussian(MISFIT)
+    weights = jnp.ones_like(MISFIT)
+
+    def total(misfit):
+        return FREE(misfit, OWNER, TWO_FIELDS, log_prob, slope, weights, jnp.zeros(()))
+
+    assert float(total(MISFIT)) == pytest.approx(float(jnp.mean(jnp.abs(MISFIT))))
+    np.testing.assert_allclose(jax.grad(total)(MISFIT), jnp.sign(MISFIT) / 100)
+
+
+def test_noise_is_told_from_what_the_field_has_not_learned():
+    rng = np.random.default_rng(0)
+    places, owner = rng.uniform(0, 1, (4000, 2)), rng.integers(0, 2, 4000)
+    front = np.exp(-(((places[:, 0] - 0.5) / 0.1) ** 2))
+    skewed = rng.exponential(size=4000)
+    outliers = np.where(rng.random(4000) < 0.15, rng.uniform(3, 10, 4000), 0.0)
+    assert noise_share(skewed + outliers, places, owner) == 1.0
+    assert noise_share(front, places, owner) == 0.0
+    assert noise_share(skewed + outliers + 0.3 * front, places, owner) == 1.0
+    assert 0.0 <= noise_share(0.03 * skewed + front, places, owner) < 0.5
+    assert noise_share(rng.standard_normal(6), places[:6], np.zeros(6, int)) == 1.0
+    # Readings that repeat a place judge each other.
+    twice = np.repeat(places[:500], 2, axis=0)
+    assert noise_share(np.repeat(rng.standard_normal(500), 2), twice, np.zeros(1000, int)) == 0.0

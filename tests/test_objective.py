@@ -72,7 +72,7 @@ def test_the_plain_loss_is_equation_plus_mean_squared_misfit(learned, batch):
 def test_the_gated_loss_is_the_papers(learned, batch):
     ebm = EBM()
     state = ebm.init(jax.random.key(2), jnp.zeros((3,)))
-    law = Law(state, wide(1.5), jnp.asarray(0.1))
+    law = Law(state, wide(1.5), jnp.asarray(0.1), jnp.ones(()))
     gating = Gating(ebm)
     total, (after, losses) = gated_loss(PROBLEM, Squared(), gating, learned, law, batch, jax.random.key(3))
 
@@ -90,7 +90,7 @@ def test_the_gated_loss_is_the_papers(learned, batch):
 
 def test_the_density_learns_from_the_pass_that_scores_and_moves_as_if_alone(learned, batch):
     ebm = EBM()
-    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(0.1))
+    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(0.1), jnp.ones(()))
     key = jax.random.key(3)
     _, (together, losses) = gated_loss(PROBLEM, Squared(), Gating(ebm), learned, law, batch, key)
     alone, surprise = learn_law(Gating(ebm), law, misfits(learned.field, batch), owners(batch), key)
@@ -101,7 +101,7 @@ def test_the_density_learns_from_the_pass_that_scores_and_moves_as_if_alone(lear
 @pytest.mark.parametrize("through", [False, True])
 def test_the_score_sends_a_gradient_into_the_network_only_when_asked(learned, batch, through):
     ebm = EBM()
-    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(50.0))
+    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(50.0), jnp.ones(()))
     gating = Gating(ebm, through_score=through)
 
     def rejection_alone(model):
@@ -137,7 +137,7 @@ def test_reliability_does_not_change_with_the_unit_of_the_readings(learned):
             reliabilities(
                 gating,
                 learned,
-                Law(state, scale.update(wide(1.0), f * misfit, owner), jnp.zeros(())),
+                Law(state, scale.update(wide(1.0), f * misfit, owner), jnp.zeros(()), jnp.ones(())),
                 f * misfit,
                 owner,
             )

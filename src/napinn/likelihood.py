@@ -49,8 +49,11 @@ class Likelihood:
         log_prob: Float[Array, " n"],
         slope: Float[Array, " n"],
         weights: Float[Array, " n"],
+        share: Float[Array, ""],
     ) -> Float[Array, ""]:
-        """The loss of misfits whose log-densities, and the slopes of these, are given as data."""
+        """The loss of misfits whose log-densities, and the slopes of these, are given as data.
+
+        `share` is how much of the misfits is noise; the rest of the weight goes to absolute misfits."""
         scale = standard.scale[owner]
         pull = jnp.where(-log_prob < self.clip, -scale * slope, 0.0)
         pull = weights * pull if self.gated else pull
@@ -60,7 +63,8 @@ class Likelihood:
         moved = misfit - jax.lax.stop_gradient(misfit)
         side = _mean(member * weights[None, :], jnp.tanh(misfit / (SIDE_WIDTH * scale)))
         hold = self.anchor * jnp.sum((standard.scale * side) ** 2)
-        return self.value(scale, log_prob, weights) + jnp.mean(pull * moved) + hold
+        likelihood = self.value(scale, log_prob, weights) + jnp.mean(pull * moved)
+        return share * likelihood + (1.0 - share) * jnp.mean(jnp.abs(misfit)) + hold
 
 
 def _mean(member: Float[Array, "f n"], values: Float[Array, " n"]) -> Float[Array, " f"]:

@@ -65,6 +65,8 @@ class Law(eqx.Module):
     density: PyTree
     standard: Standard
     rejection: Float[Array, ""]
+    noise_share: Float[Array, ""]
+    """How much of the misfits is noise, and so the weight of a likelihood; see `napinn.training.coherence`."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def blank_law(gating: Gating, fields: int, dtype: jnp.dtype, key: PRNGKeyArray) 
     """A law of the right shapes that has learned nothing."""
     ends = jnp.asarray([-1.0, 1.0], dtype)
     standard = gating.scale.measure(ends, jnp.zeros((2,), jnp.int32), fields)
-    return Law(gating.density.init(key, ends), standard, jnp.zeros((), dtype))
+    return Law(gating.density.init(key, ends), standard, jnp.zeros((), dtype), jnp.ones((), dtype))
 
 
 class Losses(eqx.Module):
@@ -187,7 +189,7 @@ def gated_loss(
     if isinstance(loss, Likelihood):
         density, log_prob, slope = learn_and_score(gating.density, law.density, standard(still, owner), key)
         weights = gating.gate.weights(learned.gate, log_prob)
-        data = loss(misfit, owner, standard, log_prob, slope, jax.lax.stop_gradient(weights))
+        data = loss(misfit, owner, standard, log_prob, slope, jax.lax.stop_gradient(weights), law.noise_share)
         # The gate learns on misfits that stand still, for its verdicts; it pulls at nothing else.
         rejection = jnp.mean(weights * standard(still, owner) ** 2) + law.rejection * jnp.mean(
             gating.gate.cost(weights)
@@ -201,7 +203,7 @@ def gated_loss(
         rejection = law.rejection * jnp.mean(gating.gate.cost(weights))
     total = equation + data + rejection
     losses = Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
-    return total, (Law(density, standard, law.rejection), losses)
+    return total, (Law(density, standard, law.rejection, law.noise_share), losses)
 
 
 def frozen_loss(
@@ -213,7 +215,8 @@ def frozen_loss(
     log_prob = gating.density.log_prob(law.density, law.standard(misfit, owner))
     weights = jax.lax.stop_gradient(gating.gate.weights(learned.gate, log_prob))
     if isinstance(loss, Likelihood):
-        data = loss.value(law.standard.scale[owner], log_prob, weights)
+        data = law.noise_share * loss.value(law.standard.scale[owner], log_prob, weights)
+        data += (1.0 - law.noise_share) * jnp.mean(jnp.abs(misfit))
     else:
         data = jnp.mean(weights * loss(misfit))
     losses = Losses(equation + data, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
@@ -226,7 +229,7 @@ def learn_law(
     """One step of the density alone, on misfits of a field that stands still."""
     standard = gating.scale.update(law.standard, misfit, owner)
     density, log_prob = gating.density.update(law.density, standard(misfit, owner), key)
-    return Law(density, standard, law.rejection), -jnp.mean(log_prob)
+    return Law(density, standard, law.rejection, law.noise_share), -jnp.mean(log_prob)
 
 
 def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Callable[..., tuple[Array, Any]]:

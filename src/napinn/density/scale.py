@@ -66,12 +66,14 @@ class RunningSpread(Scale):
     """Moving averages of each field's median misfit and of its robust deviation about it."""
 
     decay: float = 0.99
+    floor: float = 0.01
+    """Misfits this small beside the field's own variation are nothing to tell apart."""
 
     def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
         centre = _medians(misfits, owner, fields)
         centre = jnp.where(jnp.isnan(centre), 0.0, centre)
         spread = MAD_TO_STD * _medians(jnp.abs(misfits - centre[owner]), owner, fields)
-        return Standard(centre, jnp.maximum(jnp.where(jnp.isnan(spread), 1.0, spread), SMALLEST))
+        return Standard(centre, jnp.maximum(jnp.where(jnp.isnan(spread), 1.0, spread), self.floor))
 
     def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:
         batch = self.measure(misfits, owner, len(now.scale))

@@ -64,6 +64,12 @@ class Data(eqx.Module):
             spread,
         )
 
+    @property
+    def places(self) -> np.ndarray:
+        """The point of each of the flattened misfits, in units of the box."""
+        points = (np.asarray(self.points) - np.asarray(self.low)) / (np.asarray(self.high) - np.asarray(self.low))
+        return np.repeat(points, self.values.shape[1], axis=0)
+
     def batch(self, rows: Int[Array, " b"] | slice, collocation: Float[Array, "c d"], kept: Array | None) -> Batch:
         field, spread = (None if array is None else array[rows] for array in (self.field, self.spread))
         return Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from napinn.likelihood import Likelihood
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.problem import Problem
+from napinn.training.coherence import noise_share
 from napinn.training.course import Course
 from napinn.training.data import Data
 from napinn.training.phases import Kind, Method, Phase
@@ -150,6 +151,7 @@ def _snapshot(
             "steepness": float(state.learned.gate.steepness),
             "cutoff": float(state.learned.gate.cutoff),
             "scale": float(jnp.mean(state.law.standard.scale)),
+            "noise_share": float(state.law.noise_share),
         }
     return Snapshot(phase.name, step, phase.steps, done + step, total, losses, unknowns, gate, elapsed, count / elapsed)
 
@@ -179,9 +181,11 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     if law is None:
         law = _first_law(method.gating, misfit, data.owner, data.fields, for_law)
     # What the gate weighs squares of: standardised misfits beside a likelihood, else misfits as they are.
-    weighed = law.standard(misfit, data.owner) if isinstance(phase.loss, Likelihood) else misfit
+    weighed = law.standard(misfit, data.owner) if phase.loss_is_law else misfit
     price = method.rejection.price(np.asarray(weighed))
-    law = Law(law.density, law.standard, jnp.asarray(price, misfit.dtype))
+    share = noise_share(np.asarray(misfit), data.places, np.asarray(data.owner)) if phase.loss_is_law else 1.0
+    numbers = (jnp.asarray(number, misfit.dtype) for number in (price, share))
+    law = Law(law.density, law.standard, *numbers)
     return replace(state, law=law, key=key)
 
 
@@ -196,7 +200,7 @@ def _first_law(
 ) -> Law:
     standard = gating.scale.measure(misfit, owner, fields)
     density = gating.density.init(key, standard(misfit, owner))
-    return Law(density, standard, jnp.zeros((), misfit.dtype))
+    return Law(density, standard, jnp.zeros((), misfit.dtype), jnp.ones((), misfit.dtype))
 
 
 def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses, Array]]:

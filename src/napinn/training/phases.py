@@ -66,6 +66,10 @@ class Phase:
     patience: int | None = None
     """End the phase when the score of held-out readings has not risen for this many steps."""
 
+    @property
+    def loss_is_law(self) -> bool:
+        return isinstance(self.loss, Likelihood)
+
 
 class Rejection(abc.ABC):
     """The price of rejecting one reading, in the units of the data loss (λ_rej)."""
