@@ -86,6 +86,8 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
     data, place = load(problem, readings, dtype, method.held_out, seed)
+    if not (jnp.isfinite(data.values).all() and jnp.isfinite(data.points).all()):
+        raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
     frame = frame_of(problem, readings, method, dtype)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))

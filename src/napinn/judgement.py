@@ -215,8 +215,8 @@ def _settled(result: FitResult) -> bool:
         if np.ptp(tail[name].to_numpy(float)) > max(STEADY * abs(value), STEADY_UNITS * unit):
             return False
     if "held_out" in tail:
-        return _change(before["held_out"], tail["held_out"]) <= STALLED_SCORE
-    return _change(before["total"], tail["total"]) <= STALLED_LOSS * float(abs(before["total"].mean()))
+        return bool(_change(before["held_out"], tail["held_out"]) <= STALLED_SCORE)
+    return bool(_change(before["total"], tail["total"]) <= STALLED_LOSS * abs(before["total"].mean()))
 
 
 def _change(before: pd.Series, after: pd.Series) -> float:

@@ -144,24 +144,27 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     table = read_csv(folder / READINGS)
     asked = request_of(description, folder, table, problem)
     annotated = _annotations(table, asked.readings)
-    with jax.enable_x64(asked.method.double):
-        learned, law = _restore(folder / "model.npz", asked.problem, asked.method, description["has_law"])
-    return FitResult(
-        problem=asked.problem,
-        method=asked.method,
-        readings=asked.readings,
-        seed=asked.seed,
-        learned=learned,
-        law=law,
-        unknowns=description["unknowns"],
-        predicted=annotated["predicted"],
-        reliability=annotated["reliability"],
-        history=pd.read_csv(folder / "history.csv"),
-        status=FitStatus[description["status"]],
-        seconds=description["seconds"],
-        verdicts=judged(asked.problem, asked.readings, asked.method, annotated["predicted"]),
-        notes=tuple(description.get("notes", ())),
-    )
+    try:
+        with jax.enable_x64(asked.method.double):
+            learned, law = _restore(folder / "model.npz", asked.problem, asked.method, description["has_law"])
+        return FitResult(
+            problem=asked.problem,
+            method=asked.method,
+            readings=asked.readings,
+            seed=asked.seed,
+            learned=learned,
+            law=law,
+            unknowns={name: float(description["unknowns"][name]) for name in asked.problem.unknowns},
+            predicted=annotated["predicted"],
+            reliability=annotated["reliability"],
+            history=pd.read_csv(folder / "history.csv"),
+            status=FitStatus[description["status"]],
+            seconds=float(description["seconds"]),
+            verdicts=judged(asked.problem, asked.readings, asked.method, annotated["predicted"]),
+            notes=tuple(map(str, description.get("notes", ()))),
+        )
+    except (OSError, KeyError, TypeError, ValueError):
+        raise InputError(f"{folder} is not a whole run: its files do not fit together.") from None
 
 
 def describe(result: FitResult) -> dict[str, Any]:
@@ -202,7 +205,12 @@ def versions() -> dict[str, str]:
 def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarray]:
     found = {}
     for name in ("predicted", "reliability"):
-        columns = table[readings.added_columns(name)].apply(pd.to_numeric, errors="coerce")
+        wanted = readings.added_columns(name)
+        if not set(wanted) <= set(table.columns):
+            raise InputError(
+                f"{readings.source}: the run's {READINGS} has no column '{wanted[0]}', so it is not whole."
+            )
+        columns = table[wanted].apply(pd.to_numeric, errors="coerce")
         found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]
     return found
 

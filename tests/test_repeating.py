@@ -1,0 +1,148 @@
+"""The commands around a run: resume, rerun, bundle, the log, and a disk that fails. A fit survives SIGKILL."""
+
+import errno
+import importlib.util
+import json
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from napinn.cli import main, progress
+from napinn.training import loop
+
+ROOT = Path(__file__).parent.parent
+FIT = ["fit", "r.csv", "-e", "u_t = -k*u", "-u", "k=0.3", "-m", "pinn", "--steps", "200", "--checkpoint-every", "0"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once():
+    """Fits of one problem share their compiled phases, because compiling is all the time that they take."""
+    ready = {}
+    original = loop.chunk_runner
+
+    def runner(problem, method, phase):
+        key = (problem.show(), phase)
+        ready[key] = ready.get(key) or original(problem, method, phase)
+        return ready[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "chunk_runner", runner)
+        yield
+
+
+@pytest.fixture
+def napinn(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    times = np.linspace(0.0, 3.0, 40)
+    rows = "\n".join(f"{time},{np.exp(-0.8 * time) + 0.01 * np.cos(50 * time)}" for time in times)
+    Path("r.csv").write_text(f"t,u\n{rows}\n")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["napinn", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main.run()
+        said = capfd.readouterr()
+        return stop.value.code, said.out, said.err
+
+    return call
+
+
+def numbers(folder):
+    told = json.loads((Path(folder) / "result.json").read_text())
+    return told["unknowns"], (Path(folder) / "model.npz").read_bytes(), (Path(folder) / "readings.csv").read_bytes()
+
+
+def test_a_run_is_interrupted_resumed_repeated_and_bundled(napinn, monkeypatch):
+    assert napinn(*FIT, "-o", "calm", "--quiet") == (0, "", "")
+    code, _, err = napinn("resume", "calm")
+    assert (code, "is finished, there is nothing to resume" in err) == (2, True)
+
+    def stop(self, snapshot):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(progress._Lines, "__call__", stop)
+        code, out, _ = napinn(*FIT, "-o", "torn")
+    assert code == 130
+    assert "Go on with `napinn resume`" in out
+    code, out, err = napinn("resume", "torn", "--verbose")
+    assert code == 0
+    assert "resumed after 100 steps" in err
+    assert numbers("torn") == numbers("calm")
+    assert not Path("torn/checkpoints").exists()
+    assert "phase 'training': 100 of 200 steps done" in Path("torn/log.txt").read_text()
+
+    code, out, _ = napinn("rerun", "torn", "-o", "again")
+    assert code == 0
+    assert "The numbers agree" in out
+    changed = json.loads(Path("torn/request.json").read_text())
+    told = json.loads(Path("torn/result.json").read_text())
+    Path("torn/result.json").write_text(json.dumps({**told, "seed": 5}))
+    code, out, _ = napinn("rerun", "torn", "-o", "other", "--json")
+    assert (code, json.loads(out)["identical"]) == (0, False)
+    assert changed["seed"] == 0
+    check_bundle(napinn)
+
+
+def check_bundle(napinn):
+    code, out, _ = napinn("bundle", "torn", "-o", "b.zip")
+    assert (code, "without your readings" in out) == (0, True)
+    with zipfile.ZipFile("b.zip") as archive:
+        assert set(archive.namelist()) == {"result.json", "request.json", "history.csv", "versions.json", "log.txt"}
+        assert "jax" in json.loads(archive.read("versions.json"))
+    assert napinn("bundle", "torn", "-o", "b.zip")[0] == 2
+    assert napinn("bundle", "torn", "-o", "b.zip", "--with-data", "--overwrite")[0] == 0
+    with zipfile.ZipFile("b.zip") as archive:
+        assert "readings.csv" in archive.namelist()
+    Path("empty").mkdir()
+    code, _, err = napinn("bundle", "empty", "-o", "c.zip")
+    assert (code, "not the folder of a run" in err) == (2, True)
+
+
+def test_a_disk_that_is_full_is_one_sentence_and_the_fit_is_not_lost(napinn, monkeypatch):
+    original, full = os.replace, []
+
+    def replace(source, target):
+        if full and "checkpoint" not in str(target):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        original(source, target)
+
+    def fill(self, snapshot):
+        full.append(snapshot.done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        patch.setattr(progress._Lines, "__call__", fill)
+        code, out, err = napinn(*FIT, "-o", "run")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1].endswith("No space left on device. Make room there and say: napinn resume run")
+    assert "Traceback" not in err
+    assert not Path("run/result.json").exists()
+    assert napinn("resume", "run", "--quiet") == (0, "", "")
+    assert json.loads(Path("run/result.json").read_text())["status"] in ("CONVERGED", "BUDGET_SPENT")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_training(napinn, monkeypatch):
+    def refuse(source, target):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    code, _, err = napinn(*FIT, "-o", "run")
+    assert code == 2
+    assert "run cannot be written to: Permission denied." in err
+
+
+def test_a_fit_that_is_killed_five_times_ends_as_one_that_was_left_alone(tmp_path):
+    spec = importlib.util.spec_from_file_location("kill", ROOT / "benchmarks" / "kill_and_resume.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["kill"] = script
+    spec.loader.exec_module(script)
+    outcome = script.kill_and_resume(tmp_path, kills=5, steps=2000, method="pinn", longest=6.0)
+    assert outcome.kills > 0
+    assert (outcome.same_result, outcome.same_readings, outcome.same_arrays) == (True, True, True)
