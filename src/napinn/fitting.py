@@ -1,7 +1,7 @@
 """The verb: a problem and readings in, a `FitResult` out."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -19,6 +19,7 @@ from napinn.problem import Problem
 from napinn.readings import Readings, check_inside
 from napinn.result import FitResult, FitStatus
 from napinn.scaling import Frame, fitted_frame, identity_frame
+from napinn.suiting import suited
 from napinn.training import (
     Data,
     DivergedError,
@@ -64,9 +65,10 @@ def check_readings(problem: Problem, readings: Readings) -> None:
 def _fit(problem: Problem, readings: Readings, method: Method, seed: int, progress: Progress) -> FitResult:
     began = time.perf_counter()
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
+    method, crowded = suited(method, readings, problem)
     for_network, for_training = jax.random.split(jax.random.key(seed))
     data, place = load(problem, readings, dtype, method.held_out, seed)
-    frame = frame_of(problem, readings, method, dtype)
+    frame = frame_of(problem, readings, method, dtype, crowded)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     state = start(for_network, for_training)
@@ -112,11 +114,17 @@ def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -
     return Learned(FieldNetwork(network, frame), raw, gate.init(dtype))
 
 
-def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
+def frame_of(
+    problem: Problem,
+    readings: Readings,
+    method: Method,
+    dtype: jnp.dtype,
+    crowded: Sequence[float] | None = None,
+) -> Frame:
     if not method.scaled:
         return blank_frame(problem, dtype)
     values = [readings.of_field(index) for index in range(len(problem.fields))]
-    return fitted_frame(problem, values, dtype, method.equation_weight)
+    return fitted_frame(problem, values, dtype, method.equation_weight, crowded)
 
 
 def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:
