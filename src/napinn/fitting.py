@@ -1,7 +1,7 @@
 """The verb: a problem and readings in, a `FitResult` out."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from napinn.readings import Readings, check_inside
 from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.scaling import Frame, fitted_frame, identity_frame
+from napinn.suiting import suited
 from napinn.training import (
     Checkpoints,
     Data,
@@ -82,13 +83,15 @@ def check_readings(problem: Problem, readings: Readings) -> None:
 
 
 def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool) -> FitResult:
-    problem, readings, method, seed = request.problem, request.readings, request.method, request.seed
+    problem, readings, seed = request.problem, request.readings, request.seed
+    method, crowded = suited(request.method, readings, problem)
+    request = replace(request, method=method)
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
     data, place = load(problem, readings, dtype, method.held_out, seed)
     if not (jnp.isfinite(data.values).all() and jnp.isfinite(data.points).all()):
         raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
-    frame = frame_of(problem, readings, method, dtype)
+    frame = frame_of(problem, readings, method, dtype, crowded)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     moment = Moment(start(for_network, for_training))
@@ -151,11 +154,17 @@ def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -
     return Learned(FieldNetwork(network, frame), raw, gate.init(dtype))
 
 
-def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
+def frame_of(
+    problem: Problem,
+    readings: Readings,
+    method: Method,
+    dtype: jnp.dtype,
+    crowded: Sequence[float] | None = None,
+) -> Frame:
     if not method.scaled:
         return blank_frame(problem, dtype)
     values = [readings.of_field(index) for index in range(len(problem.fields))]
-    return fitted_frame(problem, values, dtype, method.equation_weight)
+    return fitted_frame(problem, values, dtype, method.equation_weight, crowded)
 
 
 def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:

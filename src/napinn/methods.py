@@ -187,6 +187,7 @@ SETTINGS: Mapping[str, type] = {
         density.GMM,
         density.KDE,
         density.Compressed,
+        density.Shrunk,
         density.Silverman,
         density.CrossValidated,
         density.RunningStd,

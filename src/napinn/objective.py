@@ -159,8 +159,10 @@ def condition_loss(problem: Problem, learned: Learned, points: Float[Array, "c d
     return total
 
 
-def plain_loss(problem: Problem, loss: Loss, learned: Learned, batch: Batch) -> tuple[Array, Losses]:
-    """Physics and data, every reading that was not screened out counted alike."""
+def plain_loss(
+    problem: Problem, loss: Loss, learned: Learned, batch: Batch, stiffness: Float[Array, ""] | float = 1.0
+) -> tuple[Array, Losses]:
+    """Physics, times its stiffness, and data, every reading that was not screened out counted alike."""
     equation = equation_loss(problem, learned, batch.collocation)
     each = loss(misfits(learned.field, batch))
     nothing = jnp.zeros_like(equation)
@@ -169,7 +171,8 @@ def plain_loss(problem: Problem, loss: Loss, learned: Learned, batch: Batch) -> 
     else:
         kept = batch.kept.reshape(-1)
         data, rejected = jnp.sum(kept * each) / jnp.maximum(jnp.sum(kept), 1.0), 1.0 - jnp.mean(kept)
-    return equation + data, Losses(equation + data, equation, data, rejected, nothing)
+    total = stiffness * equation + data
+    return total, Losses(total, equation, data, rejected, nothing)
 
 
 def gated_loss(
@@ -180,8 +183,9 @@ def gated_loss(
     law: Law,
     batch: Batch,
     key: PRNGKeyArray,
+    stiffness: Float[Array, ""] | float = 1.0,
 ) -> tuple[Array, tuple[Law, Losses]]:
-    """Physics and gated data; the density learns from the same pass that scores the readings."""
+    """Physics, times its stiffness, and gated data; the density learns from the same pass that scores the readings."""
     equation = equation_loss(problem, learned, batch.collocation)
     misfit, owner = misfits(learned.field, batch), owners(batch)
     still = jax.lax.stop_gradient(misfit)
@@ -201,7 +205,7 @@ def gated_loss(
         weights = gating.gate.weights(learned.gate, log_prob)
         data = jnp.mean(weights * loss(misfit))
         rejection = law.rejection * jnp.mean(gating.gate.cost(weights))
-    total = equation + data + rejection
+    total = stiffness * equation + data + rejection
     losses = Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
     return total, (Law(density, standard, law.rejection, law.noise_share), losses)
 

@@ -43,10 +43,15 @@ def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int =
 
 
 def fitted_frame(
-    problem: Problem, values: Sequence[np.ndarray], dtype: jnp.dtype, equation_weight: float = 1.0
+    problem: Problem,
+    values: Sequence[np.ndarray],
+    dtype: jnp.dtype,
+    equation_weight: float = 1.0,
+    crowding: Sequence[float] | None = None,
 ) -> Frame:
     """The frame of a problem's box and of the readings of each measured field (an empty array where there are none).
 
+    `crowding` says how many waves, in place of one, a field naturally has across the box along each coordinate.
     A hidden field is centred on zero and has the scale that the problem gives it, or else the median scale of the
     measured ones."""
     lows, highs = np.asarray(problem.lows, float), np.asarray(problem.highs, float)
@@ -56,8 +61,9 @@ def fitted_frame(
     gains = np.array([*measured, *(problem.scales.get(name, usual) for name in problem.hidden)])
     # In float64 whatever the fit's own precision: products of sizes may leave the range of float32.
     with jax.enable_x64(True):
-        residual = residual_units(problem, centres, gains)
-        unknowns = unknown_units(problem, centres, gains, residual)
+        probe = _Probe(problem, centres, gains, crowding or [1.0] * len(lows))
+        residual = residual_units(problem, probe)
+        unknowns = unknown_units(problem, probe, residual)
     arrays = (
         -(lows + highs) / 2.0,
         2.0 / (highs - lows),
@@ -72,16 +78,17 @@ def fitted_frame(
 class _Probe:
     """Equations and conditions at random points where fields and derivatives have values of their natural size.
 
-    A derivative's natural size is that of one full wave across the box: its gain times π over the half-width, for
-    each order. Medians over the draws keep the tails of products from setting the size."""
+    A derivative's natural size is that of one full wave across the box, or of as many as the readings show: its gain
+    times π over the half-width, for each order. Medians over the draws keep the tails of products from setting it."""
 
-    def __init__(self, problem: Problem, centres: np.ndarray, gains: np.ndarray) -> None:
+    def __init__(self, problem: Problem, centres: np.ndarray, gains: np.ndarray, crowding: Sequence[float]) -> None:
         random = np.random.default_rng(0)
         self.problem = problem
         self.bound = (*problem.system, *(condition.equation for condition in problem.placed))
         self.points = jnp.asarray(random.uniform(problem.lows, problem.highs, (DRAWS, len(problem.lows))))
         self.values = {}
-        rates = {name: 2.0 * np.pi / (high - low) for name, (low, high) in problem.coordinates.items()}
+        sides = zip(problem.coordinates.items(), crowding, strict=True)
+        rates = {name: waves * 2.0 * np.pi / (high - low) for (name, (low, high)), waves in sides}
         for terms in sorted(wanted(self.bound)):
             natural = gains * np.prod([rates[axis] for axis in terms[0]])
             drawn = natural * random.standard_normal((DRAWS, len(gains)))
@@ -91,26 +98,25 @@ class _Probe:
         return self.problem.left_over(self.bound, self.points, self.values, unknowns)
 
 
-def residual_units(problem: Problem, centres: np.ndarray, gains: np.ndarray) -> np.ndarray:
+def residual_units(problem: Problem, probe: _Probe) -> np.ndarray:
     """How large the terms of each equation and condition typically are, so that none weighs more for its unit.
 
     Unknowns are zero in the first attempt, because their start may be orders of magnitude away; they stand at their
     start only where nothing is left without them."""
-    measure = jax.jit(_Probe(problem, centres, gains).residuals)
+    measure = jax.jit(probe.residuals)
     absent = _typical(measure({name: jnp.asarray(0.0) for name in problem.unknowns}))
     started = _typical(measure(_starts(problem)))
     largest = np.where(absent > 0.0, absent, started)
     return np.where(largest > 0.0, largest, 1.0)
 
 
-def unknown_units(problem: Problem, centres: np.ndarray, gains: np.ndarray, residual: np.ndarray) -> np.ndarray:
+def unknown_units(problem: Problem, probe: _Probe, residual: np.ndarray) -> np.ndarray:
     """The change of each unknown that moves some equation by about that equation's unit.
 
     Measured by the slope at its start; for one without a start, the smallest value that does it. An unknown that
     moves nothing, or infinitely much, is taken in units of its start."""
     if not problem.unknowns:
         return np.zeros(0)
-    probe = _Probe(problem, centres, gains)
     start = _starts(problem)
     slopes = jax.jit(jax.jacfwd(probe.residuals))(start)
     units = []

@@ -41,7 +41,7 @@ class Choice:
         if self.steps is not None:
             parts["steps"] = self.steps
         if self.backbone is not None:
-            parts["backbone"] = _named(self.backbone, BACKBONES, "backbone")()
+            parts |= {"backbone": _named(self.backbone, BACKBONES, "backbone")(), "adapts": False}
         if self.density is not None:
             parts["estimator"] = _named(self.density, DENSITIES, "density")()
         if self.loss is not None:

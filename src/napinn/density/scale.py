@@ -68,9 +68,11 @@ class RunningSpread(Scale):
     decay: float = 0.99
     floor: float = 0.01
     """Misfits this small beside the field's own variation are nothing to tell apart."""
+    centred: bool = True
+    """Whether the median is taken out; otherwise the centre is zero."""
 
     def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
-        centre = _medians(misfits, owner, fields)
+        centre = _medians(misfits, owner, fields) if self.centred else jnp.zeros((fields,), misfits.dtype)
         centre = jnp.where(jnp.isnan(centre), 0.0, centre)
         spread = MAD_TO_STD * _medians(jnp.abs(misfits - centre[owner]), owner, fields)
         return Standard(centre, jnp.maximum(jnp.where(jnp.isnan(spread), 1.0, spread), self.floor))

@@ -25,17 +25,19 @@ class FLSNetwork(Network):
 
 @dataclass(frozen=True)
 class FLS(Backbone):
-    """`sigma` is the standard deviation of the frequencies at the start, in cycles per unit of coordinate."""
+    """`sigma` is the standard deviation of the frequencies at the start, in cycles per unit of coordinate: one number,
+    or one for each coordinate."""
 
     width: int = 80
     depth: int = 5
-    sigma: float = 1.0
+    sigma: float | tuple[float, ...] = 1.0
 
     def init(
         self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]
     ) -> FLSNetwork:
         first, rest = jax.random.split(key)
-        frequencies = self.sigma * jax.random.normal(first, (inputs, self.width), low.dtype)
+        spread = jnp.broadcast_to(jnp.asarray(self.sigma, low.dtype), (inputs,))
+        frequencies = spread[:, None] * jax.random.normal(first, (inputs, self.width), low.dtype)
         waves = Linear(frequencies, jnp.zeros((self.width,), low.dtype))
         # The sinusoidal layer counts as one of `depth`. The box matters to the rest only for its dtype.
         return FLSNetwork(waves, MLP(self.width, self.depth - 1).init(rest, self.width, outputs, low, high))

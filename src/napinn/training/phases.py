@@ -63,6 +63,8 @@ class Phase:
     """Its own optimiser, started afresh; None goes on with the method's."""
     averaging: float = 0.0
     """Above zero, the phase ends with the running average of all that it trained, with this memory a step."""
+    stiffness: tuple[float, float] = (1.0, 1.0)
+    """What the weight of the equations is multiplied by when the phase begins and when it ends."""
     patience: int | None = None
     """End the phase when the score of held-out readings has not risen for this many steps."""
 
@@ -117,6 +119,9 @@ class Method:
     equation_weight: float = 1.0
     """What squared residuals, in units of each equation's terms, are multiplied by beside squared misfits; scaled
     methods only."""
+    adapts: bool = True
+    """Whether readings that show many waves, or are few, change its parts as `napinn.suiting` says; scaled methods
+    only."""
     double: bool = False
     """float64 in place of float32."""
     divergence_weight: float = 0.0

@@ -78,7 +78,7 @@ def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
     def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
         key, for_batch, for_weights = jax.random.split(state.key, 3)
         batch = draw(data, state.kept, method, for_batch)
-        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch)
+        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch, _stiffness(phase, share))
         learned, optimiser = _descend(method, phase, state, slopes, share)
         return replace(state, learned=learned, optimiser=optimiser, key=key), losses
 
@@ -94,7 +94,9 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
         key, for_batch, for_weights, for_law = jax.random.split(state.key, 4)
         batch = draw(data, None, method, for_batch)
         assert state.law is not None
-        slopes, (law, losses) = jax.grad(gated, has_aux=True)(state.learned, for_weights, state.law, batch, for_law)
+        slopes, (law, losses) = jax.grad(gated, has_aux=True)(
+            state.learned, for_weights, state.law, batch, for_law, _stiffness(phase, share)
+        )
         learned, optimiser = _descend(method, phase, state, slopes, share)
         return replace(state, learned=learned, optimiser=optimiser, law=law, key=key), losses
 
@@ -140,6 +142,12 @@ def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
         return replace(state, learned=eqx.apply_updates(state.learned, steps), optimiser=optimiser), losses
 
     return step
+
+
+def _stiffness(phase: Phase, share: Float[Array, ""]) -> Float[Array, ""] | float:
+    """Geometric from the beginning of the phase to its end."""
+    first, last = phase.stiffness
+    return first if first == last else first * (last / first) ** share
 
 
 def _gating_of(method: Method) -> Gating:
