@@ -84,6 +84,7 @@ def check_readings(problem: Problem, readings: Readings) -> None:
 
 def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool) -> FitResult:
     problem, readings, seed = request.problem, request.readings, request.seed
+    run = "" if kept is None else request.digest()
     method, crowded = suited(request.method, readings, problem)
     request = replace(request, method=method)
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
@@ -95,7 +96,6 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     moment = Moment(start(for_network, for_training))
-    run = "" if kept is None else request.digest()
     if kept is not None and resume:
         moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
         log.info("resumed after %s steps", _step(moment))
