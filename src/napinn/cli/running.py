@@ -145,7 +145,7 @@ def show_faulty(result: FitResult, console: Console, most: int = 10) -> None:
     """One line a faulty sensor."""
     faulty = result.faulty_sensors()
     for sensor, row in faulty.head(most).iterrows():
-        line = f"sensor {escape(str(sensor))} is [bold]{row.verdict}[/]: {escape(row.evidence)}"
+        line = f"sensor {escape(str(sensor))} ([bold]{row.verdict}[/]): {escape(row.evidence)}"
         console.print(line, highlight=False, soft_wrap=True)
     if len(faulty) > most:
         console.print(f"and {len(faulty) - most} more faulty sensors, in sensors.csv", highlight=False)

@@ -70,7 +70,7 @@ def _faulty(result: FitResult) -> str:
     if faulty.empty:
         return ""
     said = "".join(
-        f"<li><b>{html.escape(str(sensor))}</b> is {row.verdict}: {html.escape(row.evidence)}.</li>"
+        f"<li><b>{html.escape(str(sensor))}</b> ({row.verdict}): {html.escape(row.evidence)}.</li>"
         for sensor, row in faulty.head(WORST_SENSORS).iterrows()
     )
     more = f"<p>And {len(faulty) - WORST_SENSORS} more.</p>" if len(faulty) > WORST_SENSORS else ""
