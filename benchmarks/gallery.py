@@ -3,8 +3,8 @@
     python benchmarks/gallery.py                    # all cases that are not in the result file yet
     python benchmarks/gallery.py kdv van_der_pol    # these, again
 
-Each case is run as its README says: the maker, then the command. The picture of the README is drawn from the run.
-Writes `benchmarks/results/gallery.json`."""
+Each case is run as its README says: the maker, then the command, and its picture is drawn from the run. Writes
+`benchmarks/results/gallery.json`."""
 
 import argparse
 import importlib.util

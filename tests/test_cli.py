@@ -42,7 +42,8 @@ def test_a_fit_writes_a_whole_run_folder(folder, monkeypatch, capfd):
     assert "warm-up" in err
     run = folder / "runs" / "readings"
     assert {p.name for p in run.iterdir()} == {
-        "result.json", "request.json", "readings.csv", "sensors.csv", "field.nc", "history.csv", "model.npz", "report.html", "log.txt",
+        "result.json", "request.json", "readings.csv", "sensors.csv", "field.nc", "history.csv", "model.npz",
+        "report.html", "log.txt",
     }  # fmt: skip
     saved = json.loads((run / "result.json").read_text())
     assert {"versions", "seed", "method", "problem", "status", "message", "unknowns", "precision"} <= set(saved)

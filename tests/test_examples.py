@@ -1,20 +1,24 @@
-"""Every example runs from the repository alone, on a small budget."""
+"""Every example runs from the repository alone, on a small budget, and its maker makes what its problem file says."""
 
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from napinn import fit, na_pinn
+from napinn import fit, na_pinn, pinn
+from napinn.checks import Weight, inspect_problem
 from napinn.networks import MLP
 from napinn.problem_file import bind_readings, load_problem_file
 from napinn.training import Adam
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+CASES = sorted(path.parent.name for path in EXAMPLES.glob("*/problem.yaml"))
+ABSENT = Path("nowhere")
 
 
-def maker(folder: Path):
-    spec = importlib.util.spec_from_file_location("make_readings", folder / "make_readings.py")
+def maker(case: str):
+    spec = importlib.util.spec_from_file_location("make_readings", EXAMPLES / case / "make_readings.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -22,8 +26,14 @@ def maker(folder: Path):
     return module
 
 
+def table(case: str):
+    """The readings of the repository alone: simulated where the measured ones belong to others."""
+    module = maker(case)
+    return module.readings(ABSENT) if case in ("scratch_assay", "pumping_test") else module.readings()
+
+
 def test_heat_rod_recovers_its_diffusivity():
-    module = maker(EXAMPLES / "heat_rod")
+    module = maker("heat_rod")
     problem, readings = bind_readings(
         load_problem_file(EXAMPLES / "heat_rod" / "problem.yaml"), module.readings(), "heat"
     )
@@ -31,3 +41,96 @@ def test_heat_rod_recovers_its_diffusivity():
     result = fit(problem, readings, method)
     assert result.unknowns["D"] == pytest.approx(module.DIFFUSIVITY, rel=0.15)
     assert result.unknowns["h"] == pytest.approx(module.LOSS, rel=0.15)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_example_binds_checks_and_trains(case):
+    problem, readings = bind_readings(load_problem_file(EXAMPLES / case / "problem.yaml"), table(case), case)
+    assert not [finding for finding in inspect_problem(problem, readings) if finding.weight is Weight.OBSTACLE]
+    result = fit(problem, readings, pinn(20, backbone=MLP(8, 2), collocation_batch=32, reading_batch=32, adapts=False))
+    assert all(np.isfinite(value) for value in result.unknowns.values())
+    assert (EXAMPLES / case / "README.md").exists()
+
+
+@pytest.mark.parametrize("case", ["influenza", "lynx_hare"])
+def test_three_readings_are_turned_into_gross_errors(case):
+    module = maker(case)
+    fields = load_problem_file(EXAMPLES / case / "problem.yaml").fields
+    changed = module.readings(gross=True)[fields] != module.readings()[fields]
+    assert changed.to_numpy().sum() == 3
+
+
+def test_burgers_shock_by_cole_and_hopf_solves_its_equation():
+    module, h = maker("burgers_shock"), 1e-4
+    x, t = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(-0.9, 0.9, 19), np.linspace(0.05, 0.3, 6)))
+    u = module.velocity
+    slope, bend = (u(x + h, t) - u(x - h, t)) / (2 * h), (u(x + h, t) - 2 * u(x, t) + u(x - h, t)) / h**2
+    change = (u(x, t + h) - u(x, t - h)) / (2 * h)
+    assert np.abs(change + module.SPEED * u(x, t) * slope - module.VISCOSITY * bend).max() < 1e-3
+    assert np.abs(change + u(x, t) * slope - 2 * module.VISCOSITY * bend).max() > 0.03
+    np.testing.assert_allclose(u(x, np.full_like(x, 1e-12)), -np.sin(np.pi * x), atol=1e-5)
+
+
+def test_two_solitons_solve_their_equation():
+    module, h = maker("kdv"), 0.01
+    x, t = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(-29, 29, 117), np.linspace(0.5, 19.5, 9)))
+    u = module.height
+    slope, change = (u(x + h, t) - u(x - h, t)) / (2 * h), (u(x, t + h) - u(x, t - h)) / (2 * h)
+    third = (u(x + 2 * h, t) - 2 * u(x + h, t) + 2 * u(x - h, t) - u(x - 2 * h, t)) / (2 * h**3)
+    assert np.abs(change + module.STEEPENING * u(x, t) * slope + module.DISPERSION * third).max() < 1e-4
+    assert np.abs(change + 5.0 * u(x, t) * slope + third).max() > 1e-2
+
+
+def test_the_oscillator_solves_its_equation_and_repeats_itself():
+    module, h = maker("van_der_pol"), 1e-3
+    t = np.linspace(0.1, module.END - 0.1, 60)
+    before, now, after = (module.position(t + step) for step in (-h, 0.0, h))
+    speed, bend = (after - before) / (2 * h), (after - 2 * now + before) / h**2
+    assert np.abs(bend - module.DAMPING * (1 - now**2) * speed + now).max() < 1e-3
+    ends = module.position(np.asarray([0.0, module.PERIOD, module.END]))
+    np.testing.assert_allclose(ends, ends[0], atol=2e-3)
+
+
+def test_plankton_and_grazers_solve_their_equations():
+    module = maker("hidden_grazers")
+    u, v = module.solution()
+    x, t = np.linspace(0.1, 0.9, 17), np.linspace(0.5, 9.5, 19)
+    eaten = u(x, t) * v(x, t)
+    plankton = module.SPREADING * u(x, t, dx=2) + u(x, t) * (1 - u(x, t)) - eaten
+    grazers = module.SPREADING * v(x, t, dx=2) + module.GAIN * eaten - module.DEATH * v(x, t)
+    np.testing.assert_allclose(u(x, t, dy=1), plankton, atol=1e-3)
+    np.testing.assert_allclose(v(x, t, dy=1), grazers, atol=1e-3)
+
+
+def test_the_rod_with_faults_solves_its_equation_and_has_them():
+    module, h = maker("heat_rod_faults"), 1e-4
+    x, t = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(0.1, 0.9, 9), np.linspace(0.1, 0.9, 9)))
+    u = module.temperature
+    bend = (u(x + h, t) - 2 * u(x, t) + u(x - h, t)) / h**2
+    np.testing.assert_allclose((u(x, t + h) - u(x, t - h)) / (2 * h), module.DIFFUSIVITY * bend, atol=1e-4)
+    made = module.readings()
+    misfit = (made["u"] - u(made["x"].to_numpy(), made["t"].to_numpy())).to_numpy().reshape(module.SENSORS, -1)
+    late, early = np.median(misfit[:, -20:], axis=1), np.median(misfit[:, :20], axis=1)
+    assert set(np.argsort(late - early)[-2:]) == {module.DRIFTING, module.STUCK}
+    assert np.unique(made["u"].to_numpy().reshape(module.SENSORS, -1)[module.STUCK, 31:]).size < 10
+
+
+def test_the_simulated_drawdown_solves_the_problem_in_theis_variable():
+    module, h = maker("pumping_test"), 1e-3
+    w = np.linspace(-15.0, -7.5, 31)
+    before, now, after = (module.drawdown(30.0, 900.0 * np.exp(w + step)) for step in (-h, 0.0, h))
+    slope, bend = (after - before) / (2 * h), (after - 2 * now + before) / h**2
+    np.testing.assert_allclose(4 * module.TRANSMISSIVITY * bend, module.STORAGE * np.exp(-w) * slope, atol=1e-3)
+    late = module.PUMPED / (4 * np.pi * module.TRANSMISSIVITY)
+    assert (module.drawdown(30.0, 900.0 * np.exp(-7.0 + h)) - module.drawdown(30.0, 900.0 * np.exp(-7.0))) / h == (
+        pytest.approx(late, rel=0.01)
+    )
+
+
+def test_the_simulated_wound_loses_no_cell_through_its_ends():
+    module = maker("scratch_assay")
+    made = module.density()
+    gained = np.diff(made.mean(axis=0))
+    growth = (module.GROWTH * made * (1 - made / module.CAPACITY)).mean(axis=0)
+    np.testing.assert_allclose(gained, 12.0 * (growth[1:] + growth[:-1]) / 2, rtol=0.05)
+    assert set(module.readings(ABSENT)) == {"sensor", "x", "t", "u"}

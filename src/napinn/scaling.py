@@ -79,7 +79,8 @@ class _Probe:
     """Equations and conditions at random points where fields and derivatives have values of their natural size.
 
     A derivative's natural size is that of one full wave across the box, or of as many as the readings show: its gain
-    times π over the half-width, for each order. Medians over the draws keep the tails of products from setting it."""
+    times π over the half-width, for each order. Medians over the draws keep the tails of products from setting the
+    size."""
 
     def __init__(self, problem: Problem, centres: np.ndarray, gains: np.ndarray, crowding: Sequence[float]) -> None:
         random = np.random.default_rng(0)

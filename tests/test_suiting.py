@@ -1,0 +1,76 @@
+"""Readings change the default only where they show many waves or are few, and then as promised."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+from napinn import Problem, law_pinn, na_pinn
+from napinn.density import EBM, Shrunk
+from napinn.methods import SETTINGS, as_printed
+from napinn.networks import FLS, MLP
+from napinn.readings import Readings, read_table
+from napinn.settings import decode, encode
+from napinn.suiting import STIFFEST, suited
+from napinn.waves import crowding
+
+OSCILLATOR = Problem({"t": (0.0, 1.0)}, ("u",), ("u_tt = -u",))
+
+
+def swings(waves: float, count: int = 400, wrong: float = 0.15) -> Readings:
+    random = np.random.default_rng(0)
+    t = random.uniform(0.0, 1.0, count)
+    values = np.sin(2.0 * np.pi * waves * t) + 0.05 * random.standard_normal(count)
+    values = np.where(random.random(count) < wrong, random.uniform(-7.0, 7.0, count), values)
+    return read_table(pd.DataFrame({"t": t, "u": values}), ("t",), ("u",))
+
+
+@pytest.mark.parametrize(("waves", "crowded"), [(1.0, False), (2.0, False), (10.0, True), (20.0, True)])
+def test_many_waves_are_told_from_few_among_wrong_readings(waves, crowded):
+    (times,) = crowding(swings(waves), (0.0,), (1.0,))
+    assert (times > 1.0) is crowded
+
+
+def test_noise_alone_is_no_wave():
+    assert crowding(swings(0.0), (0.0,), (1.0,)) == (1.0,)
+
+
+def test_waves_make_the_first_layer_sines_of_their_number():
+    method, times = suited(law_pinn(backbone=MLP(24, 3)), swings(10.0), OSCILLATOR)
+    assert times is not None
+    assert method.backbone == FLS(24, 3, (1.5 * times[0],))
+    assert decode(encode(method), SETTINGS) == method
+
+
+def test_many_readings_of_few_waves_change_nothing():
+    method = law_pinn()
+    assert suited(method, swings(2.0, count=1000), OSCILLATOR) == (method, (1.0,))
+
+
+@pytest.mark.parametrize("method", [as_printed(na_pinn()), law_pinn(adapts=False)], ids=["printed", "told not to"])
+def test_a_method_that_does_not_adapt_stays(method):
+    assert suited(method, swings(10.0), OSCILLATOR) == (method, None)
+
+
+def test_few_readings_begin_with_light_equations_and_end_with_heavy_ones():
+    method, _ = suited(law_pinn(), swings(1.0, count=20), OSCILLATOR)
+    (lightest, _), (_, heaviest) = method.phases[0].stiffness, method.phases[-1].stiffness
+    assert lightest < 1.0 < heaviest <= STIFFEST
+    assert method.gating is not None
+    assert isinstance(method.gating.density, Shrunk)
+    assert method.gating.density.share == pytest.approx(100 / 120)
+
+
+def test_a_shrunk_law_of_two_values_stays_bell_shaped():
+    """Alone, the estimator would put all it has on the two values; with its prior it is highest between them."""
+    density = Shrunk(EBM(rate=5e-3), share=0.9)
+    misfits = jnp.tile(jnp.asarray([-1.0, 1.0]), 128)
+    state = density.init(jax.random.key(0), misfits)
+    learn = jax.jit(density.update)
+    for key in jax.random.split(jax.random.key(1), 300):
+        state, _ = learn(state, misfits, key)
+    middle, far = density.log_prob(state, jnp.asarray([0.0, 5.0]))
+    assert -1.6 < float(middle) < -0.6
+    assert float(middle - far) > 2.0
+    assert float(density.normaliser(state)) == pytest.approx(1.0, abs=0.02)
