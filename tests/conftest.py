@@ -1,15 +1,10 @@
 """Strict numerics for every test: x64 available, no silent rank promotion, shapes and types checked at run time."""
 
 import os
-from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=0"
-
-# Many tests build the same small programs; what one worker has compiled, the others read.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 import jax
 from jaxtyping import install_import_hook
@@ -21,6 +16,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 install_import_hook("napinn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
