@@ -20,7 +20,7 @@ from napinn.fitting import frame_of, initial
 from napinn.methods import law_pinn
 from napinn.networks import MLP
 from napinn.request import Request, read_request, write_request
-from napinn.training import LBFGS, Adam, Checkpoints, Kind, Method, Phase, Screen, begin, loop
+from napinn.training import LBFGS, Adam, Checkpoints, Kind, Method, Phase, Screen, begin
 from napinn.training import load as load_data
 from napinn.training.checkpoints import found, latest, read
 
@@ -68,22 +68,6 @@ def with_every_kind_of_state() -> Method:
 
 
 METHOD = with_every_kind_of_state()
-
-
-@pytest.fixture(scope="module")
-def compiled_once():
-    """Fits of one method share their compiled phases; that compiling anew changes nothing is for the test of kills."""
-    ready = {}
-    original = loop.chunk_runner
-
-    def runner(problem, method, phase):
-        key = (id(problem), phase)
-        ready[key] = ready.get(key) or original(problem, method, phase)
-        return ready[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "chunk_runner", runner)
-        yield
 
 
 @pytest.fixture(scope="module")

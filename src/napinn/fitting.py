@@ -26,7 +26,7 @@ from napinn.scaling import Frame, fitted_frame, identity_frame
 from napinn.training import (
     Checkpoints,
     Data,
-    DivergedError,
+    GaveUpError,
     Kind,
     Method,
     Moment,
@@ -78,9 +78,9 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     problem, readings, method, seed = request.problem, request.readings, request.method, request.seed
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
-    data, place = load(problem, readings, dtype, method.held_out, seed)
-    if not (jnp.isfinite(data.values).all() and jnp.isfinite(data.points).all()):
+    if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > jnp.finfo(dtype).max:
         raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
+    data, place = load(problem, readings, dtype, method.held_out, seed)
     frame = frame_of(problem, readings, method, dtype)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
@@ -88,7 +88,7 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     run = "" if kept is None else request.digest()
     if kept is not None and resume:
         moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
-        log.info("resumed after %s steps", _step(moment))
+        log.info("resumed after %s steps", moment.rows[-1]["step"] if moment.rows else 0)
     offer = (lambda moment: None) if kept is None else (lambda moment: kept.offer(moment, run))
     moment, status = _train(request, data, moment, progress, offer)
     if status is FitStatus.INTERRUPTED and kept is not None:
@@ -109,15 +109,9 @@ def _train(
             progress(snapshot)
     except KeyboardInterrupt:
         return good, FitStatus.INTERRUPTED
-    except DivergedError as error:
-        note = f"A number was not finite {error}; what is kept is the state of step {_step(good)}."
-        log.warning(note)
-        return replace(good, notes=(*good.notes, note)), FitStatus.DIVERGED
+    except GaveUpError as error:
+        return error.moment, FitStatus.DIVERGED
     return moment, None
-
-
-def _step(moment: Moment) -> int | float | str:
-    return moment.rows[-1]["step"] if moment.rows else 0
 
 
 def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -> Learned:
