@@ -15,6 +15,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # Must come before napinn is imported anywhere. An int may stand where a float is asked for, as Python's typing has it.
 install_import_hook("napinn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
+import dataclasses  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 
@@ -73,7 +74,7 @@ def compiled_once() -> Iterator[None]:
     original = loop.chunk_runner
 
     def runner(problem, method, phase):
-        key = (repr(problem), method, phase)
+        key = (repr(problem), dataclasses.replace(method, minutes=None), phase)
         ready[key] = ready.get(key) or original(problem, method, phase)
         return ready[key]
 
