@@ -15,7 +15,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # Must come before napinn is imported anywhere. An int may stand where a float is asked for, as Python's typing has it.
 install_import_hook("napinn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
-from collections.abc import Callable  # noqa: E402
+import dataclasses  # noqa: E402
+from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -29,7 +30,7 @@ from napinn.problem import Problem, Unknown  # noqa: E402
 from napinn.readings import Readings, read_table  # noqa: E402
 from napinn.result import FitResult  # noqa: E402
 from napinn.run_folder import load, save  # noqa: E402
-from napinn.training import Method  # noqa: E402
+from napinn.training import Method, loop  # noqa: E402
 
 DECAY = 0.8
 
@@ -64,6 +65,22 @@ def small_method() -> Callable[..., Method]:
         return na_pinn(steps, **{**sizes, **parts})  # pyright: ignore[reportArgumentType]
 
     return make
+
+
+@pytest.fixture(scope="module")
+def compiled_once() -> Iterator[None]:
+    """Fits of one problem and method share their compiled phases: compiling is nearly all that a short fit costs."""
+    ready: dict[tuple, Callable] = {}
+    original = loop.chunk_runner
+
+    def runner(problem, method, phase):
+        key = (repr(problem), dataclasses.replace(method, minutes=None), phase)
+        ready[key] = ready.get(key) or original(problem, method, phase)
+        return ready[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "chunk_runner", runner)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from napinn.fitting import frame_of, initial
 from napinn.methods import law_pinn
 from napinn.networks import MLP
 from napinn.request import Request, read_request, write_request
-from napinn.training import LBFGS, Adam, Checkpoints, Kind, Method, Phase, Screen, begin, loop
+from napinn.training import LBFGS, Adam, Checkpoints, Kind, Method, Phase, Screen, begin
 from napinn.training import load as load_data
 from napinn.training.checkpoints import found, latest, read
 
@@ -68,22 +69,6 @@ def with_every_kind_of_state() -> Method:
 
 
 METHOD = with_every_kind_of_state()
-
-
-@pytest.fixture(scope="module")
-def compiled_once():
-    """Fits of one method share their compiled phases; that compiling anew changes nothing is for the test of kills."""
-    ready = {}
-    original = loop.chunk_runner
-
-    def runner(problem, method, phase):
-        key = (id(problem), phase)
-        ready[key] = ready.get(key) or original(problem, method, phase)
-        return ready[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "chunk_runner", runner)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -257,3 +242,23 @@ def test_the_request_of_a_run_folder_is_the_one_that_was_made(decay_problem, tmp
     np.testing.assert_array_equal(back.readings.values, request.readings.values)
     changed = dataclasses.replace(request, seed=8)
     assert changed.digest() != request.digest()
+
+
+def test_a_checkpoint_damaged_anywhere_is_refused_in_a_sentence(decay_problem, decay_readings, tmp_path, whole):
+    kill(decay_problem, decay_readings, tmp_path, 3)
+    request, path = Request(decay_problem, decay_readings, METHOD, 4), found(tmp_path)[0]
+    content, chance, rest = path.read_bytes(), random.Random(0), blank(request)
+    for _ in range(150):
+        hurt, at = bytearray(content), chance.randrange(len(content))
+        match chance.randrange(3):
+            case 0:
+                hurt[at] ^= 1 << chance.randrange(8)
+            case 1:
+                del hurt[at : at + chance.choice([1, 8, 500])]
+            case _:
+                hurt[at:at] = chance.randbytes(chance.choice([1, 8]))
+        path.write_bytes(bytes(hurt))
+        with pytest.raises(InputError) as refused:
+            read(path, request.digest(), METHOD, *rest)
+        assert str(refused.value).startswith(str(path))
+        assert len(str(refused.value).splitlines()) == 1

@@ -13,7 +13,9 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
+from napinn import InputError
 from napinn.cli import main
+from napinn.equations import Names, bind
 
 PROBLEM = {
     "name": "decay",
@@ -186,3 +188,21 @@ def test_a_bomb_of_aliases_is_refused_at_once(folder):
     code, _, err = run("check", "bomb.yaml", "r.csv", "--no-time")
     assert code == 2
     assert "uses a YAML alias" in err
+
+
+WORDS = [
+    "u", "v", "u_t", "u_xx", "v_xt", "D", "c", "x", "+", "-", "*", "/", "**", "(", ")", "=", ",", " ", "sin(", "max(u,",
+    "d(u, x)", "1", "2.5", "1e999", ".", "_", "^", "'", "\\", "[", "]", "{", ";", ":", "lambda", "__class__", "π",
+    "\x00", "u.u", "0x10", "1j", "u(t)", "@", "#", "//", "<", "!", "é", "\ud800",
+]  # fmt: skip
+
+
+@hypothesis.settings(QUICK, max_examples=250)
+@hypothesis.given(st.one_of(st.lists(st.sampled_from(WORDS), max_size=40).map("".join), st.text(max_size=60)))
+def test_any_text_as_an_equation_is_read_or_refused_in_a_sentence(text):
+    names = Names(("x", "t"), ("u", "v"), ("D",), {"c": 1.0}, {})
+    try:
+        told = bind(text, names).shown
+    except InputError as error:
+        told = str(error)
+    assert len(told.splitlines()) == 1

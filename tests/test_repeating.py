@@ -12,26 +12,12 @@ import numpy as np
 import pytest
 
 from napinn.cli import main, progress
-from napinn.training import loop
 
 ROOT = Path(__file__).parent.parent
 FIT = ["fit", "r.csv", "-e", "u_t = -k*u", "-u", "k=0.3", "-m", "pinn", "--steps", "200", "--checkpoint-every", "0"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled_once():
-    """Fits of one problem share their compiled phases, because compiling is all the time that they take."""
-    ready = {}
-    original = loop.chunk_runner
-
-    def runner(problem, method, phase):
-        key = (problem.show(), phase)
-        ready[key] = ready.get(key) or original(problem, method, phase)
-        return ready[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "chunk_runner", runner)
-        yield
+pytestmark = pytest.mark.usefixtures("compiled_once")
 
 
 @pytest.fixture
@@ -143,6 +129,6 @@ def test_a_fit_that_is_killed_five_times_ends_as_one_that_was_left_alone(tmp_pat
     script = importlib.util.module_from_spec(spec)
     sys.modules["kill"] = script
     spec.loader.exec_module(script)
-    outcome = script.kill_and_resume(tmp_path, kills=5, steps=2000, method="pinn", longest=6.0)
+    outcome = script.kill_and_resume(tmp_path, kills=5, steps=1000, method="pinn", longest=4.0)
     assert outcome.kills > 0
     assert (outcome.same_result, outcome.same_readings, outcome.same_arrays) == (True, True, True)

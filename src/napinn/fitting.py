@@ -28,7 +28,7 @@ from napinn.suiting import suited
 from napinn.training import (
     Checkpoints,
     Data,
-    DivergedError,
+    GaveUpError,
     Kind,
     Method,
     Moment,
@@ -89,16 +89,16 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     request = replace(request, method=method)
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
-    data, place = load(problem, readings, dtype, method.held_out, seed)
-    if not (jnp.isfinite(data.values).all() and jnp.isfinite(data.points).all()):
+    if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > jnp.finfo(dtype).max:
         raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
+    data, place = load(problem, readings, dtype, method.held_out, seed)
     frame = frame_of(problem, readings, method, dtype, crowded)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     moment = Moment(start(for_network, for_training))
     if kept is not None and resume:
         moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
-        log.info("resumed after %s steps", _step(moment))
+        log.info("resumed after %s steps", moment.rows[-1]["step"] if moment.rows else 0)
 
     def between(number: int, state: State) -> State:
         return _without_misleading(request, state, data, place) if method.judges_before(number) else state
@@ -128,15 +128,9 @@ def _train(
             progress(snapshot)
     except KeyboardInterrupt:
         return good, FitStatus.INTERRUPTED
-    except DivergedError as error:
-        note = f"A number was not finite {error}; what is kept is the state of step {_step(good)}."
-        log.warning(note)
-        return replace(good, notes=(*good.notes, note)), FitStatus.DIVERGED
+    except GaveUpError as error:
+        return error.moment, FitStatus.DIVERGED
     return moment, None
-
-
-def _step(moment: Moment) -> int | float | str:
-    return moment.rows[-1]["step"] if moment.rows else 0
 
 
 def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -> Learned:

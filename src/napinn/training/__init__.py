@@ -2,8 +2,8 @@
 
 from napinn.training.checkpoints import EVERY, Checkpoints
 from napinn.training.data import Data, load
-from napinn.training.loop import DivergedError, Snapshot, all_misfits, keeping
-from napinn.training.moments import Moment, train
+from napinn.training.loop import Snapshot, all_misfits, keeping
+from napinn.training.moments import GaveUpError, Moment, train
 from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, Optimiser, Schedule, Slowed
 from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen, SensorScreen
 from napinn.training.steps import State, begin
@@ -17,8 +17,8 @@ __all__ = [
     "Constant",
     "Cosine",
     "Data",
-    "DivergedError",
     "FixedCost",
+    "GaveUpError",
     "Kind",
     "Method",
     "Moment",

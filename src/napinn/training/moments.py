@@ -24,6 +24,13 @@ log = logging.getLogger(__name__)
 Row = dict[str, float | str]
 
 
+class GaveUpError(Exception):
+    """Numbers were not finite at smaller rates either; `moment` is the last sound one, with a note of what happened."""
+
+    def __init__(self, moment: "Moment") -> None:
+        self.moment = moment
+
+
 @dataclass(frozen=True)
 class Moment:
     """Where a fit stands: all that going on needs, besides what the fit was asked for."""
@@ -51,7 +58,7 @@ Between = Callable[[int, State], State]
 def train(
     problem: Problem, method: Method, data: Data, moment: Moment, between: Between = lambda number, state: state
 ) -> Iterator[tuple[Moment, Snapshot]]:
-    """The moments after this one, until all phases are done."""
+    """The moments after this one, until all phases are done; `GaveUpError` if they cannot be."""
     good, began = moment, time.perf_counter() - moment.seconds
     while moment.phase < len(method.phases):
         try:
@@ -61,8 +68,11 @@ def train(
                 yield moment, snapshot
         except DivergedError as error:
             if good.slowed >= MOST_SLOWDOWNS or method.phases[moment.phase].kind in (Kind.LAW, Kind.POLISH):
-                raise
-            moment = good = _slower(good, str(error))
+                raise GaveUpError(_noted(good, f"A number was not finite ({error}); {_kept(good)} is kept.")) from None
+            share = SLOWER ** (good.slowed + 1)
+            back = f"training went back to {_kept(good)} and on at {share:.2g} of the rate."
+            note = f"A number was not finite ({error}); {back}"
+            moment = good = replace(_noted(good, note), slowed=good.slowed + 1)
 
 
 def _phase(
@@ -84,12 +94,13 @@ def _phase(
         yield moment, chunk.snapshot
 
 
-def _slower(good: Moment, where: str) -> Moment:
-    back = f"step {good.rows[-1]['step']}" if good.rows else "the start"
-    share = SLOWER ** (good.slowed + 1)
-    note = f"A number was not finite ({where}); training went back to {back} and on at {share:.2g} of the rate."
+def _kept(moment: Moment) -> str:
+    return f"step {moment.rows[-1]['step']}" if moment.rows else "the start"
+
+
+def _noted(moment: Moment, note: str) -> Moment:
     log.warning(note)
-    return replace(good, slowed=good.slowed + 1, notes=(*good.notes, note))
+    return replace(moment, notes=(*moment.notes, note))
 
 
 def _allotted(method: Method, phase: Phase, spent: float, steps_left: int) -> float | None:
