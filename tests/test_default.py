@@ -40,7 +40,7 @@ def rod(count: int = 300, length: float = 1.0, time: float = 1.0, size: float = 
 
 
 def test_the_heat_equation_cannot_hold_a_constant_and_the_anchor_does():
-    problem, readings, _, outlier = rod()
+    problem, readings, _, outlier = rod(1200)
     result = fit(problem, readings, law_pinn(1500, law_steps=300, **SMALL))
     assert result.unknowns["D"] == pytest.approx(0.1, rel=0.2)
     # The noise has median zero and a deviation of about 0.1; least absolute deviations would sit 0.02 too high.

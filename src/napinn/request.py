@@ -71,7 +71,8 @@ def write_request(request: Request, folder: Path) -> None:
 def read_request(folder: Path, problem: Problem | None = None) -> Request:
     """The request of a run that is finished or was only begun. `problem` is needed only where an equation was a Python
     function, which no file can hold."""
-    names = [name for name in ("result.json", REQUEST) if (folder / name).exists()]
+    # What was asked first: a result also holds what the readings made of the method.
+    names = [name for name in (REQUEST, "result.json") if (folder / name).exists()]
     if not names:
         raise InputError(f"{folder} is not the folder of a run: it has neither result.json nor {REQUEST}.")
     return request_of(read_settings(folder / names[0]), folder, read_csv(folder / READINGS), problem)
