@@ -43,6 +43,7 @@ WORDS = [
     "u.u", "0x10", "1_000", "1j", "True", "None", "if", "u(t)", "@", "#", "%", "//", "<", "!", "~", "&", "|",
     "é", "\ud800",
 ]  # fmt: skip
+TRUE = ["u_t = D*u_xx - k*u", "u_t + u*u_x = D*(u_xx + v_xt)", "v = sin(pi*x)*exp(-k*t)/(1 + u**2)", "d(u, t) = c*v"]
 PROBLEM_TEXT = """name: decay
 coordinates: {t: [0, 3]}
 fields: [u]
@@ -54,6 +55,13 @@ conditions: [u = 1 at t = 0]
 
 
 def equation(chance: random.Random) -> str:
+    """Words in any order; or, so that some can be read, a true equation with a few words put in or characters lost."""
+    if chance.random() < 0.5:
+        text = chance.choice(TRUE)
+        for _ in range(chance.randint(0, 3)):
+            at = chance.randrange(len(text) + 1)
+            text = text[:at] + chance.choice([*WORDS, ""]) + text[at + chance.randint(0, 1) :]
+        return text
     return "".join(chance.choice(WORDS) for _ in range(chance.randint(1, chance.choice([6, 20, 200]))))
 
 

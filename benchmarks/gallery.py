@@ -96,7 +96,7 @@ def run(name: str, case: Case, steps: int | None) -> dict[str, Any]:
 
 def judged(row: dict[str, Any], case: Case) -> dict[str, Any]:
     """The row with what was wanted and whether it was found, as the case says now."""
-    inside = {key: low <= row["found"][key] <= high for key, (low, high) in case.wanted.items()}
+    inside = {key: bool(low <= row["found"][key] <= high) for key, (low, high) in case.wanted.items()}
     return {
         **row,
         "wanted": {key: [float(f"{end:.4g}") for end in ends] for key, ends in case.wanted.items()},

@@ -35,6 +35,13 @@ from napinn.training import Method, loop  # noqa: E402
 DECAY = 0.8
 
 
+@pytest.fixture(autouse=True, scope="module")
+def bounded_memory() -> Iterator[None]:
+    """Compiled programs hold memory maps, and a process that runs out of these ends in a segmentation fault."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def decay_problem() -> Problem:
     """u' = -k u, the smallest inverse problem there is."""

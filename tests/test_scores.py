@@ -18,6 +18,7 @@ from napinn.benchmarks.faults import Bias, DropOut
 from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
 from napinn.benchmarks.scores import Confusion, auroc, confusion, evaluation, law_distance, score
 from napinn.density import EBM, GMM
+from napinn.density.scale import Standard
 from napinn.fitting import fit
 from napinn.methods import na_pinn
 from napinn.networks import MLP
@@ -165,15 +166,19 @@ def test_leaving_the_outliers_out_costs_their_share(benchmark):
     assert law_distance(clean.pdf, dirty.pdf, clean.noise_std) == pytest.approx(0.2, abs=1e-3)
 
 
+def centred(scale: float) -> Standard:
+    return Standard(jnp.zeros(2, jnp.float32), jnp.full(2, scale, jnp.float32))
+
+
 def test_the_true_law_learned_is_at_no_distance(benchmark, result):
     """Through the estimator's own units: a state with the paper's mixture in it."""
     clean = corrupt(benchmark, 0.0, 0, faults=[DropOut(5, stretch=0.5)])
     means, stds = jnp.asarray(PAPER_MIXTURE.components, jnp.float32).T / PAPER_MIXTURE.std
     smallest = result.method.gating.density.smallest
     law = eqx.tree_at(
-        lambda law: (law.density.mixture.logits, law.density.mixture.means, law.density.mixture.log_stds, law.scale),
+        lambda law: (law.density.mixture.logits, law.density.mixture.means, law.density.mixture.log_stds, law.standard),
         result.law,
-        (jnp.zeros(4, jnp.float32), means, jnp.log(stds - smallest), jnp.float32(clean.law.noise_std)),
+        (jnp.zeros(4, jnp.float32), means, jnp.log(stds - smallest), centred(clean.law.noise_std)),
     )
     assert score(replace(result, law=law), benchmark, clean).law_distance == pytest.approx(0.0, abs=1e-4)
     moved = eqx.tree_at(lambda law: law.density.mixture.means, law, means + 0.3)
@@ -186,7 +191,7 @@ def test_a_learned_law_counts_only_within_its_support(benchmark, corrupted, resu
     state = ebm.init(jax.random.key(0), jnp.zeros(3, jnp.float32))
     zero = jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_array(leaf) else leaf, state.network)
     state = eqx.tree_at(lambda state: state.network, state, zero)
-    flat = Law(state, jnp.float32(corrupted.law.noise_std), result.law.rejection)
+    flat = Law(state, centred(corrupted.law.noise_std), result.law.rejection, result.law.noise_share)
     gated = replace(result.method, gating=Gating(ebm))
     end = 2.0 * corrupted.law.noise_std
     expected = law_distance(stats.uniform(-end, 2.0 * end).pdf, corrupted.law.pdf, corrupted.law.noise_std)

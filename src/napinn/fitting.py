@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from jaxtyping import PRNGKeyArray
 
+from napinn.compiled import owned_jit
 from napinn.diagnosis import judge as judge_sensors
 from napinn.errors import InputError
 from napinn.gate import Gate
@@ -94,7 +94,7 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     data, place = load(problem, readings, dtype, method.held_out, seed)
     frame = frame_of(problem, readings, method, dtype, crowded)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
-    start = eqx.filter_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
+    start = owned_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     moment = Moment(start(for_network, for_training))
     if kept is not None and resume:
         moment = latest(Path(kept.folder), run, method, moment.state, data) or moment

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Array, Float
 
+from napinn.compiled import owned_jit
 from napinn.density import Density
 from napinn.density.scale import SMALLEST
 from napinn.equations import wanted
@@ -177,7 +178,7 @@ def sensitivities(result: FitResult) -> np.ndarray:
 def _slopes(problem: Problem, learned: Learned, points: Float[Array, "n d"]) -> dict[str, Float[Array, " m"]]:
     names = tuple(problem.coordinates)
 
-    @eqx.filter_jit
+    @owned_jit
     def slopes(learned: Learned, points: Array) -> dict[str, Array]:
         places = [(problem.system, points)]
         for condition in problem.placed:

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,5 +184,5 @@ def _tables(entries: Mapping[str, list[str]], path: Path) -> dict[str, Table]:
                 )
                 for name, names in entries.items()
             }
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
         raise InputError(f"{path} does not hold the tables of the problem.") from None

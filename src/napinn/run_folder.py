@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import zipfile
+import zlib
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -232,7 +233,8 @@ def _restore(path: Path, problem: Problem, method: Method, has_law: bool) -> tup
         with np.load(path, allow_pickle=False) as archive:
             # The shape is looked at before the array is: a header may claim anything.
             return fill(skeleton, lambda name, shape, _: archive[name] if shapes.get(name) == shape else None, path)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        # A damaged archive may also ask for a compression or a password that there is not (RuntimeError).
         raise InputError(f"{path} cannot be read as the arrays of a model.") from None
 
 

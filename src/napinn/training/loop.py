@@ -3,9 +3,11 @@
 The host sees one row of history a chunk, and between chunks decides whether to go on. A phase can be taken up wherever
 its course stands. A chunk that ends in a number that is not finite is thrown away, and the caller is told."""
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import equinox as eqx
 import jax
@@ -13,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from napinn.compiled import Itself, owned_jit
 from napinn.likelihood import Likelihood
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.problem import Problem
@@ -47,6 +50,9 @@ class Snapshot:
             **self.gate,
             "seconds": self.seconds,
         }
+
+
+Runner = Callable[..., tuple[State, Losses, Array]]
 
 
 class DivergedError(Exception):
@@ -203,11 +209,18 @@ def _first_law(
     return Law(density, standard, jnp.zeros((), misfit.dtype), jnp.ones((), misfit.dtype))
 
 
-def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Callable[..., tuple[State, Losses, Array]]:
-    """A function that runs some steps: the state after them, mean losses, and whether every number is finite."""
-    step = step_of(problem, method, phase)
+def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
+    """A function that runs some steps: the state after them, mean losses, and whether every number is finite.
 
-    @eqx.filter_jit
+    Fits of one problem by one method share it, so that only the first of several seeds has to compile."""
+    return _runner(Itself(problem), replace(method, minutes=None), phase)
+
+
+@functools.lru_cache(maxsize=16)
+def _runner(key: Itself, method: Method, phase: Phase) -> Runner:
+    step = step_of(cast(Problem, key.thing), method, phase)
+
+    @owned_jit
     def run_chunk(
         state: State, data: Data, cached: Array, count: Array, begun: Array, each: Array
     ) -> tuple[State, Losses, Array]:
