@@ -56,12 +56,13 @@ class Compared:
 def compared(effects: np.ndarray, errors: np.ndarray, chance: float) -> Compared:
     """`errors` are the sampling errors of the effects; `chance` is that of a single false alarm.
 
-    The scatter between sensors holds what sensors differ by and what the field is wrong by. It is itself estimated
+    The scatter between sensors holds what sensors differ by, what the field is wrong by, and the sampling error of the
+    typical sensor; only one with fewer readings than that has a larger error of its own. It is itself estimated
     from the sensors, so with few of them the bar is higher, as Student's law says."""
     centred = effects - np.median(effects)
     scatter = MAD_TO_STD * float(np.median(np.abs(centred)))
     bar = float(t.isf(chance / 2.0, max(len(effects) - 1, 1)))
-    return Compared(centred, scatter, np.abs(centred) > bar * np.hypot(scatter, errors))
+    return Compared(centred, scatter, np.abs(centred) > bar * np.maximum(scatter, errors))
 
 
 def unlikely(deviates: np.ndarray, chance: float) -> np.ndarray:
