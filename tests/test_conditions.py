@@ -9,7 +9,7 @@ import pytest
 from napinn import InputError, Problem, Unknown, fit, load, pinn, read_table, save
 from napinn.gate import Gate
 from napinn.networks import MLP
-from napinn.objective import Learned, condition_loss, equation_loss
+from napinn.objective import Learned, equation_loss, face_residuals, mean_squares
 from napinn.partials import FieldNetwork
 from napinn.problem_file import parse_problem
 from napinn.scaling import fitted_frame, identity_frame
@@ -31,7 +31,7 @@ def loss_of(conditions, periodic=(), field=wave, unknowns=None, **parts):
     frame = identity_frame(2, 1, DOUBLE, 1 + len(conditions), len(problem.unknowns))
     raw = {name: jnp.asarray(unknown.raw_start()) for name, unknown in problem.unknowns.items()}
     learned = Learned(FieldNetwork(field, frame), raw, Gate().init(DOUBLE))
-    return float(condition_loss(problem, learned, POINTS))
+    return float(mean_squares(face_residuals(problem, learned, POINTS)))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_unit_of_the_field_does_not_change_the_loss_of_a_condition():
         frame = fitted_frame(problem, [unit * np.linspace(-1, 1, 50)], DOUBLE)
         inside = lambda points: jnp.sin(points[:, :1] + points[:, 1:])  # noqa: E731
         learned = Learned(FieldNetwork(inside, frame), {}, Gate().init(DOUBLE))
-        totals.append(float(condition_loss(problem, learned, POINTS)))
+        totals.append(float(mean_squares(face_residuals(problem, learned, POINTS))))
     assert totals[0] == pytest.approx(totals[1], rel=1e-9)
 
 

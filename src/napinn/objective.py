@@ -13,6 +13,7 @@ Misfits are standardised once, here, and reach density and gate only so. Neither
 gradient into the network: the density sees misfits as data, and the gate sees log-densities as data unless
 `through_score` is set."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -125,38 +126,46 @@ def owners(batch: Batch) -> Int[Array, " m"]:
 
 
 def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
+    faces = face_residuals(problem, learned, points[:FACE_POINTS])
+    return mean_squares([inner_residuals(problem, learned, points), *faces])
+
+
+def mean_squares(residuals: list[Float[Array, "_ _"]]) -> Float[Array, ""]:
+    """Mean over points of the sum of squares, of each table of residuals, added up."""
+    each = [jnp.mean(jnp.sum(table * table, axis=1)) for table in residuals]
+    return functools.reduce(jnp.add, each)
+
+
+def inner_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, "c e"]:
+    """What is left of each equation at points of the box, in its unit."""
     values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
     residuals = problem.residuals(points, values, unknown_values(problem, learned))
     units = learned.field.frame.residual[: len(problem.equations)]
-    standard = residuals / jax.lax.stop_gradient(units)[None]
-    inside = jnp.mean(jnp.sum(standard * standard, axis=1))
-    return inside + condition_loss(problem, learned, points[:FACE_POINTS])
+    return residuals / jax.lax.stop_gradient(units)[None]
 
 
-def condition_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
-    """Mean squares of what is left of each condition, and of the jump of the field and of its slope across each
-    period.
+def face_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> list[Float[Array, "c _"]]:
+    """What is left of each condition, in its unit, and the jump of the fields and of their slopes across each period.
 
     The points are anywhere in the box: moved onto the face of a condition they are spread over it as they were."""
     frame = jax.lax.stop_gradient(learned.field.frame)
     names = tuple(problem.coordinates)
     unknowns = unknown_values(problem, learned)
-    total = jnp.zeros((), points.dtype)
+    found: list[Float[Array, "c _"]] = []
     for condition, unit in zip(problem.placed, frame.residual[len(problem.equations) :], strict=True):
         face = points
         for name, value in condition.at.items():
             face = face.at[:, names.index(name)].set(value)
         values = learned.field.derivatives(face, wanted((condition.equation,)), names)
-        left = problem.left_over((condition.equation,), face, values, unknowns) / unit
-        total = total + jnp.mean(left * left)
+        found.append(problem.left_over((condition.equation,), face, values, unknowns) / unit)
     for name in problem.periodic:
         axis, half = names.index(name), 0.5 * (problem.coordinates[name][1] - problem.coordinates[name][0])
         faces = [points.at[:, axis].set(end) for end in problem.coordinates[name]]
         slope: Terms = ((name,),)
         low, high = (learned.field.derivatives(face, [VALUE, slope], names) for face in faces)
         for jump in (high[VALUE] - low[VALUE], half * (high[slope] - low[slope])):
-            total = total + jnp.mean(jnp.sum((jump / frame.gain[None]) ** 2, axis=1))
-    return total
+            found.append(jump / frame.gain[None])
+    return found
 
 
 def plain_loss(
@@ -211,11 +220,30 @@ def gated_loss(
 
 
 def frozen_loss(
-    problem: Problem, loss: Loss | Likelihood, gating: Gating, learned: Learned, law: Law, batch: Batch
+    problem: Problem,
+    loss: Loss | Likelihood,
+    gating: Gating,
+    learned: Learned,
+    law: Law,
+    batch: Batch,
+    stiffness: Float[Array, ""] | float = 1.0,
 ) -> tuple[Array, Losses]:
     """Physics and data with law and gate standing still: a fixed function of the network and the unknowns."""
     equation = equation_loss(problem, learned, batch.collocation)
-    misfit, owner = misfits(learned.field, batch), owners(batch)
+    data, weights, log_prob = frozen_data(loss, gating, learned, law, misfits(learned.field, batch), owners(batch))
+    total = stiffness * equation + data
+    return total, Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
+
+
+def frozen_data(
+    loss: Loss | Likelihood,
+    gating: Gating,
+    learned: Learned,
+    law: Law,
+    misfit: Float[Array, " n"],
+    owner: Int[Array, " n"],
+) -> tuple[Float[Array, ""], Float[Array, " n"], Float[Array, " n"]]:
+    """The data term, the gate's weights and the log-densities."""
     log_prob = gating.density.log_prob(law.density, law.standard(misfit, owner))
     weights = jax.lax.stop_gradient(gating.gate.weights(learned.gate, log_prob))
     if isinstance(loss, Likelihood):
@@ -223,8 +251,7 @@ def frozen_loss(
         data += (1.0 - law.noise_share) * jnp.mean(jnp.abs(misfit))
     else:
         data = jnp.mean(weights * loss(misfit))
-    losses = Losses(equation + data, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
-    return equation + data, losses
+    return data, weights, log_prob
 
 
 def learn_law(

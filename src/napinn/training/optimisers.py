@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
+from napinn.training.gauss_newton import gauss_newton
 from napinn.training.soap import scale_by_soap
 
 
@@ -51,6 +52,20 @@ class LBFGS(Optimiser):
     def transformation(self) -> optax.GradientTransformationExtraArgs:
         search = optax.scale_by_zoom_linesearch(self.searches, initial_guess_strategy="one")
         return optax.lbfgs(memory_size=self.memory, linesearch=search)
+
+
+@dataclass(frozen=True)
+class GaussNewton(Optimiser):
+    """Damped Gauss–Newton steps, for a last phase on one fixed batch of at most some thousand residuals."""
+
+    damping: float = 1e-2
+    """The first one, in units of the mean square slope of a residual."""
+
+    points: int = 512
+    """Collocation points; the work grows with the square of the number of residuals."""
+
+    def transformation(self) -> optax.GradientTransformationExtraArgs:
+        return gauss_newton(self.damping)
 
 
 class Schedule(abc.ABC):

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from napinn.likelihood import Likelihood
 from napinn.objective import (
+    Batch,
     Gating,
     Law,
     Learned,
@@ -25,8 +26,10 @@ from napinn.objective import (
 )
 from napinn.problem import Problem
 from napinn.training.data import Data, draw
-from napinn.training.optimisers import Constant, Optimiser
+from napinn.training.gauss_newton import Rows
+from napinn.training.optimisers import Constant, GaussNewton, Optimiser
 from napinn.training.phases import Kind, Method, Phase
+from napinn.training.rows import all_rows
 
 POLISH_BATCHES = 4
 """The fixed batch of a polishing phase, in batches of the other phases."""
@@ -120,28 +123,45 @@ def _law_step(method: Method) -> Step:
 
 def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
     """The key does not move, so every step of the phase draws the same batch and a line search can trust it."""
-    transformation = _optimiser_of(method, phase).transformation()
+    chosen = _optimiser_of(method, phase)
+    transformation = chosen.transformation()
     gating = method.gating
-    larger = replace(method, collocation_batch=4 * method.collocation_batch, reading_batch=4 * method.reading_batch)
 
     def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
-        batch = draw(data, None, larger, state.key)
+        batch = _whole_batch(data, method, chosen, state.key)
         moving, static = eqx.partition(state.learned, eqx.is_array)
+        stiffness = _stiffness(phase, share)
 
         def value(moved: Learned) -> tuple[Array, Losses]:
             learned = eqx.combine(moved, static)
             if gating is None or state.law is None:
                 assert not isinstance(phase.loss, Likelihood)
-                return plain_loss(problem, phase.loss, learned, batch)
-            return frozen_loss(problem, phase.loss, gating, learned, state.law, batch)
+                return plain_loss(problem, phase.loss, learned, batch, stiffness)
+            return frozen_loss(problem, phase.loss, gating, learned, state.law, batch, stiffness)
+
+        def rows() -> Rows:
+            return all_rows(problem, phase.loss, gating, state.learned, state.law, batch, stiffness)
 
         (total, losses), slopes = jax.value_and_grad(value, has_aux=True)(moving)
         steps, optimiser = transformation.update(
-            slopes, state.optimiser, moving, value=total, grad=slopes, value_fn=lambda moved: value(moved)[0]
+            slopes, state.optimiser, moving, value=total, grad=slopes, value_fn=lambda moved: value(moved)[0], rows=rows
         )
         return replace(state, learned=eqx.apply_updates(state.learned, steps), optimiser=optimiser), losses
 
     return step
+
+
+def _whole_batch(data: Data, method: Method, optimiser: Optimiser, key: PRNGKeyArray) -> Batch:
+    """A large batch that stays the same; of the readings all, where it has room for them."""
+    if isinstance(optimiser, GaussNewton):
+        method = replace(method, collocation_batch=optimiser.points)
+    else:
+        method = replace(method, collocation_batch=POLISH_BATCHES * method.collocation_batch)
+    method = replace(method, reading_batch=POLISH_BATCHES * method.reading_batch)
+    if data.trained > method.reading_batch:
+        return draw(data, None, method, key)
+    collocation = method.collocation.draw(key, method.collocation_batch, data.low, data.high)
+    return data.batch(slice(0, data.trained), collocation, None)
 
 
 def _stiffness(phase: Phase, share: Float[Array, ""]) -> Float[Array, ""] | float:
