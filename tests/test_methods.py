@@ -25,10 +25,14 @@ LOSSES = (Squared(), Absolute(), QGaussian(2.9), Huber(1.0))
 NETWORKS = (MLP(6, 2), FLS(6, 2), QRes(6, 2), PirateNet(6, 1, embedding=8), KAN(4, 1), BayesianMLP(6, 2))
 
 
-@pytest.mark.parametrize("density", DENSITIES, ids=lambda density: type(density).__name__)
-@pytest.mark.parametrize("backbone", NETWORKS, ids=lambda backbone: type(backbone).__name__)
-def test_every_density_and_loss_trains_with_every_backbone(backbone, density, decay_problem, decay_readings):
-    """Fifty joint steps with each loss: every number stays finite, and network, coefficient and law all move."""
+@pytest.mark.parametrize("density", range(len(DENSITIES)), ids=lambda number: type(DENSITIES[number]).__name__)
+@pytest.mark.parametrize("network", range(len(NETWORKS)), ids=lambda number: type(NETWORKS[number]).__name__)
+def test_every_density_and_loss_trains_with_every_backbone(network, density, decay_problem, decay_readings):
+    """Fifty joint steps: every number stays finite, and network, coefficient and law all move.
+
+    Each density meets each backbone with two of the losses, so chosen that every two parts meet somewhere."""
+    losses_met = [LOSSES[(network + density + more) % len(LOSSES)] for more in (0, 2)]
+    backbone, density = NETWORKS[network], DENSITIES[density]
     parts = dict(estimator=density, backbone=backbone, collocation_batch=16, reading_batch=32, warm_up=0, law_steps=0)
     weight = 1e-6 if isinstance(backbone, BayesianMLP) else 0.0
     with jax.enable_x64(False):
@@ -37,7 +41,7 @@ def test_every_density_and_loss_trains_with_every_backbone(backbone, density, de
         method = na_pinn(50, divergence_weight=weight, **parts)
         frame = frame_of(decay_problem, decay_readings, method, dtype)
         start = jax.jit(lambda key: begin(method, initial(decay_problem, method, frame, key), key))(jax.random.key(0))
-        for loss in LOSSES:
+        for loss in losses_met:
             method = na_pinn(50, divergence_weight=weight, loss=loss, **parts)
             state = enter(method, method.phases[-1], start, data)
             run = chunk_runner(decay_problem, method, method.phases[-1])

@@ -55,11 +55,15 @@ def test_a_method_that_does_not_adapt_stays(method):
 
 def test_few_readings_begin_with_light_equations_and_end_with_heavy_ones():
     method, _ = suited(law_pinn(), swings(1.0, count=20), OSCILLATOR)
+    assert [phase.name for phase in method.phases] == [
+        "warm-up", "approach", "noise law", "joint", "cooling", "refinement",
+    ]  # fmt: skip
     (lightest, _), (_, heaviest) = method.phases[0].stiffness, method.phases[-1].stiffness
-    assert lightest < 1.0 < heaviest <= STIFFEST
+    assert lightest < 1.0 < heaviest == STIFFEST
     assert method.gating is not None
     assert isinstance(method.gating.density, Shrunk)
     assert method.gating.density.share == pytest.approx(100 / 120)
+    assert decode(encode(method), SETTINGS) == method
 
 
 def test_a_shrunk_law_of_two_values_stays_bell_shaped():

@@ -180,6 +180,7 @@ SETTINGS: Mapping[str, type] = {
         training.Adam,
         training.SOAP,
         training.LBFGS,
+        training.GaussNewton,
         training.Constant,
         training.Cosine,
         Likelihood,

@@ -132,8 +132,7 @@ def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"
 
 def mean_squares(residuals: list[Float[Array, "_ _"]]) -> Float[Array, ""]:
     """Mean over points of the sum of squares, of each table of residuals, added up."""
-    each = [jnp.mean(jnp.sum(table * table, axis=1)) for table in residuals]
-    return functools.reduce(jnp.add, each)
+    return functools.reduce(jnp.add, [jnp.mean(jnp.sum(table * table, axis=1)) for table in residuals])
 
 
 def inner_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, "c e"]:

@@ -3,36 +3,45 @@
 Many waves across the box (`napinn.waves`): the perceptron's first layer becomes sines with as many waves at the start,
 because tanh layers would settle on a field at rest, with which most equations are content.
 
-Few readings: they are outweighed by equations whose unknowns are still far off, so the equations begin light. Their
-noise does not average out, so a field held by its equations only in part would follow it; the equations therefore
-weigh ever more while the fit cools. And a flexible law would learn a few misfits by heart, so it is given a prior,
-centred on zero.
+Few readings: equations whose unknowns are still far off outweigh them, so the field first follows the readings under
+light equations, which then grow heavy. Noise that does not average out would leave its mark on a field that its
+equations hold only in part, so they end heavier than with many readings. Along the valley that is left, network and
+unknowns have to move together, which Gauss–Newton steps do (`napinn.training.gauss_newton`); with few readings these
+are cheap. And a flexible law would learn a few misfits by heart, so it is a smooth one with a prior, centred on zero.
 
 Neither happens in the paper's benchmarks, and a method that is given its backbone by name keeps it."""
 
 import dataclasses
 
-from napinn.density import RunningSpread, Shrunk
+from napinn.density import GMM, Compressed, RunningSpread, Shrunk
 from napinn.likelihood import Likelihood
+from napinn.losses import Loss
 from napinn.networks import FLS, MLP
 from napinn.problem import Problem
 from napinn.readings import Readings
-from napinn.training import Kind, Method, Phase
+from napinn.training import GaussNewton, Kind, Method, Phase
 from napinn.waves import FEW, crowding
 
 MANY = 1000
 """With as many readings as this, nothing is few."""
-LIGHTEST, STIFFEST = 1e-4, 100.0
-"""Between these the weight of the equations grows."""
+LIGHTEST, LIGHT, STIFFEST = 1e-4, 1e-2, 100.0
+"""Weights of the equations: when training begins, when the warm-up ends, and in the end."""
+APPROACH, REFINEMENT = 1 / 250, 1 / 100
+"""Gauss–Newton steps after the warm-up and in the end, as shares of the budget of steps."""
+KEPT = 1 / 3
+"""How much remains of the phases in between, which then only have to learn law and gate."""
+RESIDUALS = 512
+"""Of the equations in a Gauss–Newton step; twice as many in two dimensions or more."""
 PRIOR = 100
 """How many readings the prior of the noise law is worth."""
+SMOOTH = GMM(smallest=0.5)
 
 
 def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method, tuple[float, ...] | None]:
     """The method as it will be trained, and how crowded each coordinate is (None where that was not asked)."""
     if not (method.adapts and method.scaled):
         return method, None
-    method = for_few(method, len(readings))
+    method = for_few(method, len(readings), problem)
     if not isinstance(method.backbone, MLP):
         return method, None
     times = crowding(readings, problem.lows, problem.highs)
@@ -47,21 +56,38 @@ def for_waves(method: Method, backbone: MLP, times: tuple[float, ...]) -> Method
     return dataclasses.replace(method, backbone=FLS(backbone.width, backbone.depth, sigma))
 
 
-def for_few(method: Method, readings: int) -> Method:
+def for_few(method: Method, readings: int, problem: Problem) -> Method:
     """Concerns methods that end with the learned law as their likelihood."""
     gating, last = method.gating, method.phases[-1]
     if readings >= MANY or gating is None or not isinstance(last.loss, Likelihood):
         return method
-    gating = dataclasses.replace(gating, density=Shrunk(gating.density, PRIOR / (PRIOR + readings)))
+    gating = dataclasses.replace(gating, density=Shrunk(Compressed(SMOOTH), PRIOR / (PRIOR + readings)))
     if isinstance(gating.scale, RunningSpread):
         gating = dataclasses.replace(gating, scale=dataclasses.replace(gating.scale, centred=False))
-    phases = tuple(_for_few(phase, phase is last, readings) for phase in method.phases)
-    return dataclasses.replace(method, phases=phases, gating=gating)
+    loss = dataclasses.replace(last.loss, profiled=False)
+    residuals = RESIDUALS * min(len(problem.coordinates), 2)
+    newton = GaussNewton(points=max(residuals // len(problem.equations), RESIDUALS // 4))
+    phases: list[Phase] = []
+    for phase in method.phases:
+        if phase.kind is Kind.PLAIN:
+            phases.append(dataclasses.replace(phase, stiffness=(LIGHTEST, LIGHT)))
+            phases.append(_newton("approach", method, APPROACH, phase.loss, newton, (0.1 * LIGHT, 1.0)))
+        elif phase.kind is Kind.GATED:
+            steps = max(round(KEPT * phase.steps), 1)
+            phases.append(dataclasses.replace(phase, loss=loss, steps=steps, optimiser=method.optimiser))
+        else:
+            phases.append(phase)
+    phases.append(_newton("refinement", method, REFINEMENT, loss, newton, (1.0, STIFFEST)))
+    return dataclasses.replace(method, phases=tuple(phases), gating=gating)
 
 
-def _for_few(phase: Phase, is_last: bool, readings: int) -> Phase:
-    if phase.kind is Kind.PLAIN:
-        return dataclasses.replace(phase, stiffness=(LIGHTEST, 1.0))
-    if isinstance(phase.loss, Likelihood):
-        phase = dataclasses.replace(phase, loss=dataclasses.replace(phase.loss, profiled=False))
-    return dataclasses.replace(phase, stiffness=(1.0, min(MANY / readings, STIFFEST))) if is_last else phase
+def _newton(
+    name: str,
+    method: Method,
+    share: float,
+    loss: Loss | Likelihood,
+    optimiser: GaussNewton,
+    stiffness: tuple[float, float],
+) -> Phase:
+    steps = max(round(share * method.steps), 1)
+    return Phase(name, Kind.POLISH, steps, loss, optimiser=optimiser, stiffness=stiffness)

@@ -4,7 +4,7 @@ from napinn.training.checkpoints import EVERY, Checkpoints
 from napinn.training.data import Data, load
 from napinn.training.loop import Snapshot, all_misfits, keeping
 from napinn.training.moments import GaveUpError, Moment, train
-from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, Optimiser, Schedule, Slowed
+from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, GaussNewton, Optimiser, Schedule, Slowed
 from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen, SensorScreen
 from napinn.training.steps import State, begin
 
@@ -18,6 +18,7 @@ __all__ = [
     "Cosine",
     "Data",
     "FixedCost",
+    "GaussNewton",
     "GaveUpError",
     "Kind",
     "Method",

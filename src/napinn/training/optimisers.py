@@ -56,7 +56,7 @@ class LBFGS(Optimiser):
 
 @dataclass(frozen=True)
 class GaussNewton(Optimiser):
-    """Damped Gauss–Newton steps, for a last phase on one fixed batch of at most some thousand residuals."""
+    """Damped Gauss–Newton steps, for polishing phases with at most some thousand residuals."""
 
     damping: float = 1e-2
     """The first one, in units of the mean square slope of a residual."""

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from napinn.likelihood import Likelihood
 from napinn.objective import (
@@ -21,6 +21,8 @@ from napinn.objective import (
     frozen_loss,
     gated_loss,
     learn_law,
+    misfits,
+    owners,
     plain_loss,
     with_posterior,
 )
@@ -31,6 +33,8 @@ from napinn.training.optimisers import Constant, GaussNewton, Optimiser
 from napinn.training.phases import Kind, Method, Phase
 from napinn.training.rows import all_rows
 
+LESSONS = 20
+"""Of the law after a Gauss–Newton step."""
 POLISH_BATCHES = 4
 """The fixed batch of a polishing phase, in batches of the other phases."""
 
@@ -122,13 +126,16 @@ def _law_step(method: Method) -> Step:
 
 
 def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    """The key does not move, so every step of the phase draws the same batch and a line search can trust it."""
+    """Steps on batches as large as they can be, with law and gate standing still.
+
+    Gauss–Newton steps are few and go far, so after each of them the law has some lessons."""
     chosen = _optimiser_of(method, phase)
+    newton = isinstance(chosen, GaussNewton)
     transformation = chosen.transformation()
     gating = method.gating
 
     def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
-        batch = _whole_batch(data, method, chosen, state.key)
+        key, for_step, judging = _polish_batches(data, method, chosen, state.key)
         moving, static = eqx.partition(state.learned, eqx.is_array)
         stiffness = _stiffness(phase, share)
 
@@ -136,31 +143,58 @@ def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
             learned = eqx.combine(moved, static)
             if gating is None or state.law is None:
                 assert not isinstance(phase.loss, Likelihood)
-                return plain_loss(problem, phase.loss, learned, batch, stiffness)
-            return frozen_loss(problem, phase.loss, gating, learned, state.law, batch, stiffness)
+                return plain_loss(problem, phase.loss, learned, judging, stiffness)
+            return frozen_loss(problem, phase.loss, gating, learned, state.law, judging, stiffness)
 
         def rows() -> Rows:
-            return all_rows(problem, phase.loss, gating, state.learned, state.law, batch, stiffness)
+            return all_rows(problem, phase.loss, gating, state.learned, state.law, for_step, stiffness)
 
         (total, losses), slopes = jax.value_and_grad(value, has_aux=True)(moving)
+        extra = {"rows": rows} if newton else {}
         steps, optimiser = transformation.update(
-            slopes, state.optimiser, moving, value=total, grad=slopes, value_fn=lambda moved: value(moved)[0], rows=rows
+            slopes, state.optimiser, moving, value=total, grad=slopes, value_fn=lambda moved: value(moved)[0], **extra
         )
-        return replace(state, learned=eqx.apply_updates(state.learned, steps), optimiser=optimiser), losses
+        learned = eqx.apply_updates(state.learned, steps)
+        law = state.law
+        if newton and gating is not None and law is not None and isinstance(phase.loss, Likelihood):
+            key, for_law = jax.random.split(key)
+            law = _lessons(gating, law, misfits(learned.field, judging), owners(judging), for_law)
+        return replace(state, learned=learned, optimiser=optimiser, law=law, key=key), losses
 
     return step
 
 
-def _whole_batch(data: Data, method: Method, optimiser: Optimiser, key: PRNGKeyArray) -> Batch:
-    """A large batch that stays the same; of the readings all, where it has room for them."""
-    if isinstance(optimiser, GaussNewton):
-        method = replace(method, collocation_batch=optimiser.points)
-    else:
-        method = replace(method, collocation_batch=POLISH_BATCHES * method.collocation_batch)
-    method = replace(method, reading_batch=POLISH_BATCHES * method.reading_batch)
+def _lessons(gating: Gating, law: Law, misfit: Float[Array, " m"], owner: Int[Array, " m"], key: PRNGKeyArray) -> Law:
+    moving, static = eqx.partition(law, eqx.is_array)
+
+    def lesson(number: Array, moving: Law) -> Law:
+        after, _ = learn_law(gating, eqx.combine(moving, static), misfit, owner, jax.random.fold_in(key, number))
+        return eqx.filter(after, eqx.is_array)
+
+    return eqx.combine(jax.lax.fori_loop(0, LESSONS, lesson, moving), static)
+
+
+def _polish_batches(
+    data: Data, method: Method, optimiser: Optimiser, key: PRNGKeyArray
+) -> tuple[PRNGKeyArray, Batch, Batch]:
+    """The next key, the batch that a step is made of, and the one that judges it.
+
+    A line search needs one and the same batch throughout. A Gauss–Newton step can fit the few points that it is made
+    of better than the equations, so others judge it, and both are new for each step."""
+    if not isinstance(optimiser, GaussNewton):
+        batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, key)
+        return key, batch, batch
+    key, for_step, for_judging = jax.random.split(key, 3)
+    step = _whole_batch(data, method, optimiser.points, for_step)
+    return key, step, _whole_batch(data, method, method.collocation_batch, for_judging)
+
+
+def _whole_batch(data: Data, method: Method, points: int, key: PRNGKeyArray) -> Batch:
+    """So many collocation points, and all readings where a large batch has room for them."""
+    method = replace(method, collocation_batch=points, reading_batch=POLISH_BATCHES * method.reading_batch)
     if data.trained > method.reading_batch:
         return draw(data, None, method, key)
-    collocation = method.collocation.draw(key, method.collocation_batch, data.low, data.high)
+    collocation = method.collocation.draw(key, points, data.low, data.high)
     return data.batch(slice(0, data.trained), collocation, None)
 
 
