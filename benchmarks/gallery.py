@@ -41,7 +41,8 @@ def around(truth: float, share: float) -> tuple[float, float]:
     return truth * (1.0 - share), truth * (1.0 + share)
 
 
-INFLUENZA = {"b": (1.66, 1.76), "g": around(0.455, 0.05)}
+# b is published as 1.66 to 1.76, in two decimals.
+INFLUENZA = {"b": (1.655, 1.765), "g": around(0.455, 0.05)}
 LYNX = {"a": around(0.54, 0.15), "b": around(0.027, 0.15), "g": around(0.80, 0.15), "c": around(0.024, 0.15)}
 CASES = {
     "influenza": Case("influenza", INFLUENZA),
