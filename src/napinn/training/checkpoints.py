@@ -37,6 +37,8 @@ KEPT = 2
 MAGIC = "napinn checkpoint 1"
 LONGEST_LINE = 200
 LARGEST_HEADER = 256 * 2**20
+# NumPy would parse any text as a type; only these are ever written.
+DTYPES = {dtype.str: dtype for dtype in map(np.dtype, ("float32", "float64", "int32", "int64", "uint32", "bool"))}
 COURSES: Mapping[str, type] = {cls.__name__: cls for cls in (Course, Level, Pace, Watch)}
 log = logging.getLogger(__name__)
 
@@ -116,7 +118,7 @@ def _header(stream: BinaryIO, path: Path) -> tuple[dict[str, Any], int, Any]:
 
 def _check_size(path: Path, header: Mapping[str, Any], offset: int) -> None:
     """Before any memory is taken for arrays."""
-    promised = sum(math.prod(each["shape"]) * np.dtype(each["dtype"]).itemsize for each in header["arrays"].values())
+    promised = sum(math.prod(each["shape"]) * DTYPES[each["dtype"]].itemsize for each in header["arrays"].values())
     if offset + promised != path.stat().st_size:
         raise InputError(f"{path} is damaged: it was not written to its end.")
 
@@ -127,7 +129,7 @@ def _moment(path: Path, header: Mapping[str, Any], body: bytes, method: Method, 
         raise ValueError("no such phase")
     places, start = {}, 0
     for name, each in header["arrays"].items():
-        dtype, shape = np.dtype(each["dtype"]), tuple(each["shape"])
+        dtype, shape = DTYPES[each["dtype"]], tuple(each["shape"])
         places[name] = (start, dtype, shape)
         start += math.prod(shape) * dtype.itemsize
 
