@@ -4,11 +4,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from napinn.objective import Batch
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.training.devices import everywhere, split
 from napinn.training.phases import Method
 
 ENOUGH_TO_HOLD_OUT = 1000
@@ -31,6 +33,8 @@ class Data(eqx.Module):
     """How many rows at the end only judge and are never trained on."""
     spread: Float[Array, "n f"] | None = None
     """Known deviations over their median, where the readings have them."""
+    mesh: Mesh | None = eqx.field(static=True, default=None)
+    """The devices that share the work, where there are several."""
 
     @property
     def trained(self) -> int:
@@ -62,6 +66,7 @@ class Data(eqx.Module):
             self.fields,
             held,
             spread,
+            self.mesh,
         )
 
     @property
@@ -72,11 +77,17 @@ class Data(eqx.Module):
 
     def batch(self, rows: Int[Array, " b"] | slice, collocation: Float[Array, "c d"], kept: Array | None) -> Batch:
         field, spread = (None if array is None else array[rows] for array in (self.field, self.spread))
-        return Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)
+        batch = Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)
+        return jax.tree.map(lambda array: split(array, self.mesh), batch)
 
 
 def load(
-    problem: Problem, readings: Readings, dtype: jnp.dtype, held_out: float = 0.0, seed: int = 0
+    problem: Problem,
+    readings: Readings,
+    dtype: jnp.dtype,
+    held_out: float = 0.0,
+    seed: int = 0,
+    mesh: Mesh | None = None,
 ) -> tuple[Data, np.ndarray]:
     """The device arrays, and for each reading its place in the flattened misfits."""
     fields, spread = len(problem.fields), readings.spread
@@ -94,10 +105,11 @@ def load(
         fields,
         held,
         None if spread is None else jnp.asarray(spread[order], dtype),
+        mesh,
     )
     place = np.empty(len(readings), np.int64)
     place[order.reshape(-1)] = np.arange(len(readings))
-    return data, place
+    return everywhere(data, mesh), place
 
 
 def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
