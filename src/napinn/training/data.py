@@ -15,6 +15,8 @@ from napinn.training.phases import Method
 
 ENOUGH_TO_HOLD_OUT = 1000
 """With fewer readings than this, each is needed for training."""
+MOST_HELD_OUT = 10_000
+"""As many say as much as more would, and a chunk must not take longer for more readings."""
 
 
 class Data(eqx.Module):
@@ -93,7 +95,7 @@ def load(
     fields, spread = len(problem.fields), readings.spread
     complete = _complete_points(readings, fields)
     order = np.arange(len(readings))[:, None] if complete is None else complete
-    held = int(held_out * len(order)) if len(order) >= ENOUGH_TO_HOLD_OUT else 0
+    held = min(int(held_out * len(order)), MOST_HELD_OUT) if len(order) >= ENOUGH_TO_HOLD_OUT else 0
     if held:
         order = np.random.default_rng(seed).permutation(order)
     data = Data(
@@ -118,7 +120,7 @@ def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
         return np.arange(len(readings))[:, None]
     if len(readings) % fields:
         return None
-    sensor_number = np.unique(readings.sensors, return_inverse=True)[1]
+    sensor_number = readings.numbered_sensors[0]
     keys = [readings.field_index, *readings.points.T[::-1], sensor_number]
     order = np.lexsort(keys).reshape(-1, fields)
     same_point = (readings.points[order] == readings.points[order[:, :1]]).all()

@@ -18,11 +18,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from napinn.compiled import Itself, owned_jit
 from napinn.likelihood import Likelihood
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
+from napinn.pieces import PIECE, in_pieces
 from napinn.problem import Problem
 from napinn.training.coherence import noise_share
 from napinn.training.course import Course
 from napinn.training.data import Data
-from napinn.training.devices import kept_everywhere
+from napinn.training.devices import everywhere, kept_everywhere
 from napinn.training.optimisers import Constant
 from napinn.training.phases import Kind, Method, Phase
 from napinn.training.steps import Share, State, first_moments, shares_of, step_of
@@ -61,15 +62,20 @@ class DivergedError(Exception):
     """A chunk ended in a number that is not finite; the state from before it is what remains."""
 
 
+def all_misfits(learned: Learned, data: Data, chunk: int = PIECE) -> Float[Array, " m"]:
+    """Misfits of all readings, evaluated in pieces."""
+    rows, fields = data.values.shape
+    found = in_pieces(
+        lambda numbers: np.asarray(_misfits_of(learned, data, jnp.asarray(numbers))).reshape(-1, fields),
+        np.arange(rows, dtype=np.int32),
+        chunk,
+    )
+    return everywhere(jnp.asarray(found.reshape(-1)), data.mesh)
+
+
 @eqx.filter_jit
-def all_misfits(learned: Learned, data: Data, chunk: int = 65_536) -> Float[Array, " m"]:
-    """Misfits of all readings, evaluated in pieces so that memory stays bounded."""
-    rows = data.points.shape[0]
-    pieces = []
-    for start in range(0, rows, chunk):
-        piece = slice(start, min(start + chunk, rows))
-        pieces.append(misfits(learned.field, data.batch(piece, data.points[:0], None)))
-    return jnp.concatenate(pieces)
+def _misfits_of(learned: Learned, data: Data, rows: Int[Array, " b"]) -> Float[Array, " m"]:
+    return misfits(learned.field, data.batch(rows, data.points[:0], None))
 
 
 @eqx.filter_jit
