@@ -86,9 +86,7 @@ def check_readings(problem: Problem, readings: Readings) -> None:
     check_inside(readings, problem.lows, problem.highs)
 
 
-def _fit(
-    request: Request, progress: Progress, kept: Checkpoints | None, resume: bool, mesh: Mesh | None
-) -> FitResult:
+def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool, mesh: Mesh | None) -> FitResult:
     problem, readings, seed = request.problem, request.readings, request.seed
     run = "" if kept is None else request.digest()
     method, crowded = suited(request.method, readings, problem)

@@ -244,9 +244,7 @@ def _runner(key: Itself, method: Method, phase: Phase) -> Runner:
     step = step_of(cast(Problem, key.thing), method, phase)
 
     @owned_jit
-    def run_chunk(
-        state: State, data: Data, cached: Array, count: Array, shares: Share
-    ) -> tuple[State, Losses, Array]:
+    def run_chunk(state: State, data: Data, cached: Array, count: Array, shares: Share) -> tuple[State, Losses, Array]:
         dynamic, static = eqx.partition(state, eqx.is_array)
 
         def body(number: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:

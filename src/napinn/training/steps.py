@@ -173,9 +173,7 @@ def _optimiser_of(method: Method, phase: Phase) -> Optimiser:
     return phase.optimiser or method.optimiser
 
 
-def _descend(
-    method: Method, phase: Phase, state: State, slopes: Any, share: Share
-) -> tuple[Learned, optax.OptState]:
+def _descend(method: Method, phase: Phase, state: State, slopes: Any, share: Share) -> tuple[Learned, optax.OptState]:
     moves: tuple[Any, optax.OptState] = _optimiser_of(method, phase).transformation().update(slopes, state.optimiser)
     steps, optimiser = moves
     if method.unknowns_rate != 1.0:
