@@ -135,7 +135,7 @@ def test_the_order_of_the_table_does_not_reach_the_answer_of_other_rows(finished
 
 
 def test_no_chunk_and_no_schedule_compiles_anew(decay_problem, decay_readings, monkeypatch):
-    """Four phases in chunks of several lengths, of which the last two differ in their schedule alone: three programs."""
+    """Four phases in chunks of several lengths, the last two with different schedules, make three programs."""
     traced = []
     original = loop.step_of
 

@@ -59,9 +59,8 @@ class Timed(dde.callbacks.Callback):
 
 first = model_of(BATCH, None)
 _, losses = first._outputs_losses(True, *first.data.train_next_batch())
-turns = Turns(
-    np.sum(losses.detach().numpy() if torch.is_tensor(losses) else losses), f"DeepXDE {dde.__version__} on PyTorch"
-)
+initial = float(np.sum(losses.detach().numpy() if torch.is_tensor(losses) else losses))
+turns = Turns(initial, f"DeepXDE {dde.__version__} on PyTorch")
 model = model_of(len(given.places), BATCH)
 resampler = dde.callbacks.PDEPointResampler(period=1, pde_points=False, bc_points=True)
 model.train(iterations=10**7, display_every=10**8, callbacks=[resampler, Timed()], verbose=0)

@@ -49,9 +49,8 @@ def step(params, state, key):
 
 
 state, key = optimiser.init(params), jax.random.key(0)
-turns = Turns(
-    jax.jit(loss)(params, pool[:BATCH], jnp.arange(BATCH)), f"plain JAX {jax.__version__}, vmap of grad(grad)"
-)
+initial = jax.jit(loss)(params, pool[:BATCH], jnp.arange(BATCH))
+turns = Turns(initial, f"plain JAX {jax.__version__}, vmap of grad(grad)")
 while True:
     params, state, key = jax.block_until_ready(step(params, state, key))
     turns.step_done()

@@ -3,6 +3,7 @@
 Warm-up, then the noise law alone, then field, law and gate together. Prints seconds, steps and rMSE as it goes, the
 time of judging left out, and ends when it is as accurate as asked or its steps or minutes are over."""
 
+import itertools
 import json
 import math
 import sys
@@ -18,7 +19,7 @@ POINTS, READINGS, NODES, WARM_UP, COST, DECAY = 4000, 1000, 100, steps // 6, 0.1
 
 def network_of(sizes, layers=None):
     parts = []
-    for number, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
+    for number, (inputs, outputs) in enumerate(itertools.pairwise(sizes)):
         linear = torch.nn.Linear(inputs, outputs)
         if layers is None:
             torch.nn.init.xavier_uniform_(linear.weight)
