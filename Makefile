@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint format docs clean lock
+.PHONY: demo test lint format docs clean lock bench bench-peers bench-large
 
 demo: $(READY)
 	$(BIN)/napinn demo --out demo-run --overwrite
@@ -24,6 +24,17 @@ format: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/make_api.py
 
+# Speed: napinn's own, beside its peers (each in an environment of its own under .bench/), and with ten million readings.
+bench: $(READY)
+	$(BIN)/python benchmarks/speed.py
+
+bench-peers: $(READY)
+	$(BIN)/python benchmarks/side_by_side.py
+	$(BIN)/python benchmarks/time_to_accuracy.py
+
+bench-large: $(READY)
+	$(BIN)/python benchmarks/large.py
+
 # Resolve the newest versions that pyproject.toml allows and write them down.
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
@@ -32,7 +43,7 @@ lock:
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv demo-run runs dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .bench demo-run runs dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml

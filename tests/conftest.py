@@ -3,6 +3,8 @@
 import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Tests leave nothing in the user's cache.
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=0"
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import napinn
-from napinn import FitStatus, Problem, Unknown, fit, load, pinn, read_table, save
+from napinn import FitStatus, Problem, Unknown, fit, law_pinn, load, pinn, read_table, save
 from napinn.networks import MLP
 from napinn.readings import Readings
 from napinn.training import loop
@@ -134,7 +134,8 @@ def test_the_order_of_the_table_does_not_reach_the_answer_of_other_rows(finished
     assert ((table["verdict"] == "unreliable") == (table["reliability"] < 0.5)).all()
 
 
-def test_a_phase_compiles_once_however_many_chunks_it_has(decay_problem, decay_readings, small_method, monkeypatch):
+def test_no_chunk_and_no_schedule_compiles_anew(decay_problem, decay_readings, monkeypatch):
+    """Four phases in chunks of several lengths, the last two with different schedules, make three programs."""
     traced = []
     original = loop.step_of
 
@@ -148,9 +149,11 @@ def test_a_phase_compiles_once_however_many_chunks_it_has(decay_problem, decay_r
         return counted
 
     monkeypatch.setattr(loop, "step_of", counting)
-    fit(decay_problem, decay_readings, small_method(230, log_every=25))
-    assert sorted(set(traced)) == ["joint", "noise law", "warm-up"]
-    assert len(traced) == 3
+    sizes = dict(backbone=MLP(8, 2), collocation_batch=16, reading_batch=32, log_every=25)
+    method = law_pinn(90, law_steps=30, optimiser=loop_adam(1e-3), **sizes)
+    assert len(method.phases) == 4
+    fit(decay_problem, decay_readings, method)
+    assert sorted(traced) == ["gated", "law", "plain"]
 
 
 def test_float64_is_an_option_of_the_fit(decay_problem, decay_readings, small_method):

@@ -23,13 +23,13 @@ def rotated_valley():
 def descend(optimiser, loss, steps):
     start = {"w": jnp.zeros((6, 5))}
     transformation = optimiser.transformation()
+    factors = jnp.asarray(Cosine().factor(np.arange(steps) / steps))
 
     def body(number, carry):
         now, state = carry
         slope = jax.grad(lambda p: loss(p["w"]))(now)
         moves, state = transformation.update(slope, state, now)
-        factor = Cosine().factor(number / steps)
-        return jax.tree.map(lambda p, move: p + factor * move, now, moves), state
+        return jax.tree.map(lambda p, move: p + factors[number] * move, now, moves), state
 
     return jax.jit(lambda: jax.lax.fori_loop(0, steps, body, (start, transformation.init(start))))()[0]["w"]
 
@@ -98,9 +98,9 @@ def test_lbfgs_solves_least_squares():
 
 def test_schedules():
     cosine = Cosine(rise=0.2, end=0.1)
-    shares = jnp.asarray([0.0, 0.1, 0.2, 0.6, 1.0])
-    np.testing.assert_allclose(jax.vmap(cosine.factor)(shares), [0.0, 0.5, 1.0, 0.55, 0.1], atol=1e-12)
-    assert float(Constant().factor(jnp.asarray(0.7))) == 1.0
+    shares = np.asarray([0.0, 0.1, 0.2, 0.6, 1.0])
+    np.testing.assert_allclose(cosine.factor(shares), [0.0, 0.5, 1.0, 0.55, 0.1], atol=1e-12)
+    assert float(Constant().factor(np.asarray(0.7))) == 1.0
 
 
 def test_the_watch_ends_a_phase_only_when_the_score_has_not_risen_for_long_enough():

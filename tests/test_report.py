@@ -1,6 +1,7 @@
 """What goes into the report: equations as mathematics, fields laid on a page, arrays packed small, names as text."""
 
 import base64
+import dataclasses
 import json
 import re
 from xml.etree import ElementTree
@@ -143,3 +144,8 @@ def test_nothing_in_the_bundle_can_end_it(finished):
     assert len(re.findall(r"</script", page)) == 3
     bundle = json.loads(page.split('id="bundle">')[1].split("</script>")[0])
     assert bundle["sensors"] == ["</script><script>alert(1)</script>", "fine"]
+
+
+def test_an_unknown_without_a_start_is_reported_as_begun_at_its_natural_size(finished):
+    problem = dataclasses.replace(finished.problem, unknowns={"k": Unknown()})
+    assert "started at its natural size" in report_html(dataclasses.replace(finished, problem=problem))

@@ -1,9 +1,16 @@
-"""Where napinn keeps what costs time to make again, such as reference solutions.
+"""Where napinn keeps what costs time to make again: reference solutions, and compiled programs.
 
 Folder: NAPINN_CACHE, or napinn under XDG_CACHE_HOME or ~/.cache. It may be deleted at any time."""
 
+import contextlib
+import hashlib
 import os
+import platform
+from importlib import metadata
 from pathlib import Path
+
+MOST_BYTES = 500_000_000
+"""Of compiled programs; those that were not used for longest go first."""
 
 
 def folder() -> Path:
@@ -12,3 +19,41 @@ def folder() -> Path:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "napinn"
+
+
+def keep_compiled() -> None:
+    """Let this process and its children find programs that an earlier one compiled; call it before JAX is imported.
+
+    JAX reads these settings from the environment, and what the user has set there stays:
+    `JAX_ENABLE_COMPILATION_CACHE=false` keeps nothing."""
+    place = folder() / "compiled" / _machine()
+    with contextlib.suppress(OSError):
+        _thin_out(place)
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(place))
+    # The many small programs of a fit take as long together as a large one.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def _machine() -> str:
+    """A name for what a program was compiled for.
+
+    JAX's own key does not hold the instructions that a processor knows, and a folder may be shared by machines that
+    differ in them; a program that uses one which is not there ends the process."""
+    known = [platform.machine(), platform.processor(), metadata.version("jaxlib")]
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        known += [line for line in lines if line.startswith(("flags", "Features", "model name"))][:2]
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]
+
+
+def _thin_out(place: Path) -> None:
+    if not place.is_dir():
+        return
+    files = sorted((found.stat().st_atime, found.stat().st_size, str(found)) for found in place.iterdir())
+    excess = sum(size for _, size, _ in files) - MOST_BYTES
+    for _, size, name in files:
+        if excess <= 0:
+            return
+        Path(name).unlink(missing_ok=True)
+        excess -= size

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from jax.sharding import Mesh
 from jaxtyping import PRNGKeyArray
 
 from napinn.compiled import owned_jit
@@ -42,6 +43,7 @@ from napinn.training import (
     train,
 )
 from napinn.training.checkpoints import latest
+from napinn.training.devices import everywhere, mesh_of
 from napinn.verdicts import SensorVerdict, condemned
 
 log = logging.getLogger(__name__)
@@ -59,12 +61,14 @@ def fit(
     progress: Progress | None = None,
     checkpoints: Checkpoints | Path | str | None = None,
     resume: bool = False,
+    devices: Sequence[jax.Device] | None = None,
 ) -> FitResult:
     """Fit field, unknowns and noise law to readings.
 
     An interrupt (Ctrl-C) ends the training early and gives what has been found so far, with status `INTERRUPTED`.
     With a folder for `checkpoints`, the fit can be taken up there by the same call with `resume=True`; it then goes on
     bit for bit as if it had never stopped.
+    With several `devices`, such as `jax.devices()`, each takes its part of every batch; the default is one.
     """
     request = Request(problem, readings, method or law_pinn(), seed)
     check_readings(problem, readings)
@@ -73,7 +77,7 @@ def fit(
         raise InputError("a fit can be resumed only from its folder of checkpoints; pass checkpoints=….")
     # Precision is a setting of the fit, not of the process.
     with jax.enable_x64(request.method.double):
-        return _fit(request, progress or (lambda snapshot: None), kept, resume)
+        return _fit(request, progress or (lambda snapshot: None), kept, resume, mesh_of(devices, request.method))
 
 
 def check_readings(problem: Problem, readings: Readings) -> None:
@@ -82,7 +86,7 @@ def check_readings(problem: Problem, readings: Readings) -> None:
     check_inside(readings, problem.lows, problem.highs)
 
 
-def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool) -> FitResult:
+def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool, mesh: Mesh | None) -> FitResult:
     problem, readings, seed = request.problem, request.readings, request.seed
     run = "" if kept is None else request.digest()
     method, crowded = suited(request.method, readings, problem)
@@ -91,7 +95,7 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     for_network, for_training = jax.random.split(jax.random.key(seed))
     if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > jnp.finfo(dtype).max:
         raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
-    data, place = load(problem, readings, dtype, method.held_out, seed)
+    data, place = load(problem, readings, dtype, method.held_out, seed, mesh)
     frame = frame_of(problem, readings, method, dtype, crowded)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = owned_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
@@ -99,6 +103,7 @@ def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume:
     if kept is not None and resume:
         moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
         log.info("resumed after %s steps", moment.rows[-1]["step"] if moment.rows else 0)
+    moment = replace(moment, state=everywhere(moment.state, mesh))
 
     def between(number: int, state: State) -> State:
         return _without_misleading(request, state, data, place) if method.judges_before(number) else state

@@ -21,6 +21,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from napinn.density import Density, RunningStd, Scale, Standard
@@ -30,6 +31,7 @@ from napinn.likelihood import Likelihood, learn_and_score
 from napinn.losses import Loss
 from napinn.networks import divergence, sampled
 from napinn.partials import FieldNetwork
+from napinn.pieces import in_pieces
 from napinn.problem import Problem
 
 FACE_POINTS = 256
@@ -275,10 +277,25 @@ def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Cal
     return sampled_loss if weight > 0.0 else lambda learned, key, *rest: loss(learned, *rest)
 
 
-@eqx.filter_jit
 def reliabilities(
     gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"]
 ) -> Float[Array, " n"]:
-    """The gate's weight of every reading, all of them standardised as one batch."""
-    log_prob = gating.density.log_prob(law.density, law.standard(misfit, owner))
-    return gating.gate.weights(learned.gate, log_prob)
+    """The gate's weight of every reading, all of them standardised as one batch; the law is asked in pieces."""
+    standard = np.asarray(_standardised(law, misfit, owner))
+    log_prob = in_pieces(lambda piece: np.asarray(_log_prob(gating, law, jnp.asarray(piece))), standard)
+    return _weights(gating, learned.gate, jnp.asarray(log_prob))
+
+
+@eqx.filter_jit
+def _standardised(law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"]) -> Float[Array, " n"]:
+    return law.standard(misfit, owner)
+
+
+@eqx.filter_jit
+def _log_prob(gating: Gating, law: Law, standard: Float[Array, " n"]) -> Float[Array, " n"]:
+    return gating.density.log_prob(law.density, standard)
+
+
+@eqx.filter_jit
+def _weights(gating: Gating, gate: GateState, log_prob: Float[Array, " n"]) -> Float[Array, " n"]:
+    return gating.gate.weights(gate, log_prob)

@@ -1,8 +1,10 @@
 """What a fit is asked for: everything that its numbers depend on, on disk and as one digest.
 
 Written to the run folder before the first step (`request.json`, `readings.csv`, `tables.npz`), so that a fit that was
-killed can be taken up, and a finished one repeated, from its folder alone."""
+killed can be taken up, and a finished one repeated, from its folder alone. Of more than a million rows a table is kept
+as `readings.parquet`: text of that size is slow to write and takes gigabytes to read."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -16,11 +18,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from napinn.errors import InputError
-from napinn.io import npz_shapes, read_csv
+from napinn.io import npz_shapes, read_csv, read_parquet
 from napinn.io.sizes import check_count
-from napinn.io.whole import write_whole
+from napinn.io.whole import whole, write_whole
 from napinn.methods import SETTINGS
 from napinn.problem import Problem, Unknown
 from napinn.readings import Clock, Columns, Readings, read_table
@@ -29,6 +32,9 @@ from napinn.tables import Table
 from napinn.training import Method
 
 REQUEST, READINGS, TABLES = "request.json", "readings.csv", "tables.npz"
+MANY_READINGS = "readings.parquet"
+MOST_IN_TEXT = 1_000_000
+"""Rows of a table beyond which it is not kept as text."""
 FORMAT = 2
 LARGEST_JSON = 64 * 2**20
 
@@ -58,15 +64,30 @@ class Request:
         known |= {} if readings.spread is None else {"spread": readings.spread}
         for name, array in {**known, **_table_arrays(self.problem.tables)}.items():
             found.update(f"{name}{array.shape}".encode())
-            found.update(np.ascontiguousarray(array, float).tobytes())
+            found.update(np.ascontiguousarray(array, float).data)
         return found.hexdigest()
 
 
 def write_request(request: Request, folder: Path) -> None:
     write_tables(request.problem, folder)
-    write_whole(folder / READINGS, request.readings.table.to_csv(index=False))
+    write_readings(request.readings.table, folder)
     # Last, so that a folder with a request.json can be resumed.
     write_whole(folder / REQUEST, as_json({"format": FORMAT, **request.settings()}))
+
+
+def write_readings(table: pd.DataFrame, folder: Path) -> None:
+    if len(table) > MOST_IN_TEXT:
+        # A column that holds numbers and words cannot be written so; text can hold anything.
+        with contextlib.suppress(pa.ArrowException), whole(folder / MANY_READINGS) as beside:
+            table.to_parquet(beside, index=False)
+            return
+    write_whole(folder / READINGS, table.to_csv(index=False))
+
+
+def read_readings(folder: Path) -> pd.DataFrame:
+    """The table of a run, as text or as Parquet."""
+    many = folder / MANY_READINGS
+    return read_parquet(many) if many.exists() else read_csv(folder / READINGS)
 
 
 def read_request(folder: Path, problem: Problem | None = None) -> Request:
@@ -76,7 +97,7 @@ def read_request(folder: Path, problem: Problem | None = None) -> Request:
     names = [name for name in (REQUEST, "result.json") if (folder / name).exists()]
     if not names:
         raise InputError(f"{folder} is not the folder of a run: it has neither result.json nor {REQUEST}.")
-    return request_of(read_settings(folder / names[0]), folder, read_csv(folder / READINGS), problem)
+    return request_of(read_settings(folder / names[0]), folder, read_readings(folder), problem)
 
 
 def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, problem: Problem | None) -> Request:

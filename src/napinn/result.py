@@ -23,12 +23,12 @@ from napinn.gate import FLAG_BELOW
 from napinn.networks import BayesianLinear, sampled
 from napinn.objective import Law, Learned
 from napinn.partials import FieldNetwork
+from napinn.pieces import in_pieces
 from napinn.problem import Problem
 from napinn.readings import TIME_NAMES, Readings
 from napinn.training import Method
 from napinn.verdicts import SensorVerdict, Verdict
 
-EVALUATION_CHUNK = 65_536
 CF_AXES = frozenset({"x", "y", "z"})
 
 
@@ -89,14 +89,9 @@ class FittedField:
             raise InputError(f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}.")
         dtype = self.network.frame.gain.dtype
         with jax.enable_x64(dtype == jnp.float64):
-            pieces = [
-                np.asarray(
-                    _evaluate(self.network, jnp.asarray(points[start : start + EVALUATION_CHUNK].astype(dtype))),
-                    float,
-                )
-                for start in range(0, len(points), EVALUATION_CHUNK)
-            ]
-        return np.concatenate(pieces) if pieces else np.zeros((0, len(self.fields)))
+            return in_pieces(
+                lambda piece: np.asarray(_evaluate(self.network, jnp.asarray(piece.astype(dtype))), float), points
+            )
 
     def at(self, **coordinates: np.ndarray | pd.Series | Sequence[float] | float) -> dict[str, np.ndarray]:
         """Values by field name at coordinates by name; the coordinates broadcast against each other."""
@@ -158,9 +153,10 @@ class FittedNoise:
         assert self.method.gating is not None
         dtype = self.law.standard.scale.dtype
         with jax.enable_x64(dtype == jnp.float64):
-            standard = (np.asarray(misfits, float).reshape(-1) - self.centre) / self.scale
-            found = _log_prob(self.method.gating.density, self.law.density, jnp.asarray(standard.astype(dtype)))
-            return np.asarray(found, float).reshape(np.shape(misfits)) - np.log(self.scale)
+            density, state = self.method.gating.density, self.law.density
+            standard = ((np.asarray(misfits, float).reshape(-1) - self.centre) / self.scale).astype(dtype)
+            found = in_pieces(lambda piece: np.asarray(_log_prob(density, state, jnp.asarray(piece)), float), standard)
+            return found.reshape(np.shape(misfits)) - np.log(self.scale)
 
     def pdf(self, misfits: np.ndarray) -> np.ndarray:
         return np.exp(self.log_prob(misfits))
@@ -213,7 +209,7 @@ class FitResult:
 
     def readings_table(self) -> pd.DataFrame:
         """The input table with predicted value, misfit, reliability and verdict of every row, in its original order."""
-        verdict = np.where(self.flagged, "unreliable", "good").astype(object)
+        verdict = np.array(["good", "unreliable"], dtype=object)[self.flagged.astype(np.int8)]
         return self.readings.annotated(
             {
                 "predicted": self.predicted,

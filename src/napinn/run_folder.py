@@ -4,7 +4,6 @@ Arrays are stored by the path of their leaf in the tree that the settings rebuil
 it cannot choose a class, a shape or a path."""
 
 import io
-import os
 import platform
 import shutil
 import zipfile
@@ -21,8 +20,8 @@ import pandas as pd
 
 from napinn.errors import InputError, StorageError
 from napinn.fitting import Progress, blank_frame, fit, initial, judged
-from napinn.io import npz_shapes, read_csv
-from napinn.io.whole import write_whole
+from napinn.io import npz_shapes
+from napinn.io.whole import whole, write_whole
 from napinn.leaves import fill, leaves
 from napinn.loggers import LIVE_FILES, LOG, PROGRESS
 from napinn.objective import Law, Learned, blank_law
@@ -30,15 +29,18 @@ from napinn.problem import Problem
 from napinn.readings import Readings
 from napinn.request import (
     FORMAT,
+    MANY_READINGS,
     READINGS,
     REQUEST,
     TABLES,
     Request,
     as_json,
     problem_settings,
+    read_readings,
     read_request,
     read_settings,
     request_of,
+    write_readings,
     write_request,
     write_tables,
 )
@@ -49,7 +51,7 @@ from napinn.training.checkpoints import FOLDER as CHECKPOINTS
 
 RESULT = "result.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
-BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, TABLES, CHECKPOINTS}
+BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
 
 
@@ -125,12 +127,11 @@ def _write(result: FitResult, folder: Path) -> None:
     np.savez(content, **arrays)
     write_whole(folder / "model.npz", content.getvalue())
     write_tables(result.problem, folder)
-    write_whole(folder / READINGS, result.readings_table().to_csv(index=False))
+    write_readings(result.readings_table(), folder)
     write_whole(folder / "sensors.csv", result.sensors_table().to_csv())
     write_whole(folder / "history.csv", result.history.to_csv(index=False))
-    beside = folder / ".field.nc.part"
-    field_grid(result).to_netcdf(beside, engine="h5netcdf")
-    os.replace(beside, folder / "field.nc")
+    with whole(folder / "field.nc") as beside:
+        field_grid(result).to_netcdf(beside, engine="h5netcdf")
     # Last, so that a folder with a result.json is whole.
     write_whole(folder / RESULT, as_json(describe(result)))
     (folder / PROGRESS).unlink(missing_ok=True)
@@ -142,7 +143,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     """A saved run. `problem` is needed only where an equation was a Python function, which no file can hold."""
     folder = Path(folder)
     description = read_settings(folder / RESULT)
-    table = read_csv(folder / READINGS)
+    table = read_readings(folder)
     asked = request_of(description, folder, table, problem)
     annotated = _annotations(table, asked.readings)
     try:

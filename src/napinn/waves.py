@@ -33,14 +33,13 @@ def crowding(readings: Readings, lows: Sequence[float], highs: Sequence[float]) 
     for index in range(len(readings.fields)):
         mine = readings.field_index == index
         if mine.sum() >= ENOUGH:
-            places = 2.0 * (readings.points[mine] - low) / (high - low) - 1.0
-            found = np.maximum(found, _crowding(places, readings.values[mine]))
+            chosen = np.flatnonzero(mine)[np.random.default_rng(0).permutation(int(mine.sum()))[:USED]]
+            places = 2.0 * (readings.points[chosen] - low) / (high - low) - 1.0
+            found = np.maximum(found, _crowding(places, _standard(readings.values[chosen])))
     return tuple(float(times) for times in found)
 
 
 def _crowding(places: np.ndarray, values: np.ndarray) -> np.ndarray:
-    chosen = np.random.default_rng(0).permutation(len(values))[:USED]
-    places, values = places[chosen], _standard(values[chosen])
     now = np.ones(places.shape[1])
     misfit = _misfit(places, values, now)
     while now.max() < MOST_CROWDED:

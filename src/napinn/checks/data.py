@@ -7,7 +7,7 @@ import pandas as pd
 
 from napinn.checks.findings import Finding, Weight
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES, Readings, outside, repeated
+from napinn.readings import TIME_NAMES, Readings, at_the_same_place, outside, repeated
 from napinn.scaling import robust_std
 
 FAR = 8.0
@@ -80,8 +80,10 @@ def _stretches(problem: Problem, readings: Readings) -> Iterator[tuple[str, str,
     axis = time_axis(problem, readings)
     if axis is None:
         return
-    fields = np.array(readings.fields, dtype=object)[readings.field_index]
-    for (sensor, field), members in pd.Series(np.arange(len(readings))).groupby([readings.sensors, fields], sort=False):
+    numbers, names = readings.numbered_sensors
+    groups = pd.Series(np.arange(len(readings))).groupby([numbers, readings.field_index], sort=False)
+    for key, members in groups:
+        sensor, field = names[np.asarray(key)[0]], readings.fields[np.asarray(key)[1]]
         chosen = members.to_numpy()
         chosen = chosen[np.argsort(readings.points[chosen, axis], kind="stable")]
         if len(chosen) >= FEWEST:
@@ -153,8 +155,7 @@ def _uncovered(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _same_place(problem: Problem, readings: Readings) -> Iterator[Finding]:
     """Several values by one sensor at one point: allowed, and often a sign that a coordinate was forgotten."""
-    frame = pd.DataFrame(readings.points).assign(field=readings.field_index, sensor=readings.sensors)
-    count = int(frame.duplicated().sum()) - int(repeated(readings).sum())
+    count = int(at_the_same_place(readings).sum()) - int(repeated(readings).sum())
     if count > 0:
         yield Finding(
             Weight.NOTE,

@@ -44,7 +44,8 @@ def describe(
     pace: float | None,
 ) -> dict[str, Any]:
     """Everything that the page says, as one JSON object."""
-    names, counts = np.unique(readings.sensors.astype(str), return_counts=True)
+    numbers, names = readings.numbered_sensors
+    counts = np.bincount(numbers)
     return {
         "equations": problem.show().splitlines(),
         "table": {

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from napinn.caching import keep_compiled
 from napinn.errors import InputError, StorageError
 
 EXIT_NOT_WRITTEN = 1
@@ -347,6 +348,7 @@ def reproduce(
 def run() -> None:
     """The entry point: bad input is one sentence and exit code 2, a disk that fails one and exit code 1; neither is a
     traceback."""
+    keep_compiled()
     try:
         code = app(standalone_mode=False)
     except typer.Exit as stop:

@@ -13,7 +13,7 @@ from napinn.cli.running import Manner, exit_code, run_request, tell_result
 from napinn.errors import InputError
 from napinn.leaves import leaves
 from napinn.loggers import LOG
-from napinn.request import READINGS, REQUEST, read_request, read_settings
+from napinn.request import MANY_READINGS, READINGS, REQUEST, read_request, read_settings
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import RESULT, begin, load, prepare, versions
 
@@ -81,7 +81,7 @@ def _sentences(told: dict[str, Any], out: Path) -> list[str]:
 
 def bundle_command(run: Path, out: Path, with_data: bool, overwrite: bool) -> None:
     """Only files of these names go in, so a link in the folder cannot bring another file along."""
-    names = [*BUNDLED, *([READINGS] if with_data else [])]
+    names = [*BUNDLED, *([READINGS, MANY_READINGS] if with_data else [])]
     found = [run / name for name in names if (run / name).is_file() and not (run / name).is_symlink()]
     if not any(path.name in (RESULT, REQUEST) for path in found):
         raise InputError(f"{run} is not the folder of a run: it has neither {RESULT} nor {REQUEST}.")

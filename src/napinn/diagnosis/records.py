@@ -82,17 +82,18 @@ def records_of(problem: Problem, readings: Readings, predicted: np.ndarray, fiel
     spread = readings.spread
     misfits = readings.values - predicted
     misfits = misfits if spread is None else misfits / spread
-    names, first, sensor = np.unique(readings.sensors[chosen].astype(str), return_index=True, return_inverse=True)
+    numbers, names = readings.numbered_sensors
+    sensor = numbers[chosen]
     order = np.lexsort(((np.zeros(len(chosen)) if times is None else times[chosen]), sensor))
     parts = np.split(chosen[order], np.flatnonzero(np.diff(sensor[order])) + 1)
     return [
         Record(
-            str(names[number]),
-            parts[number],
-            None if times is None else times[parts[number]],
-            readings.values[parts[number]],
-            predicted[parts[number]],
-            misfits[parts[number]],
+            str(names[numbers[part[0]]]),
+            part,
+            None if times is None else times[part],
+            readings.values[part],
+            predicted[part],
+            misfits[part],
         )
-        for number in np.argsort(first)
+        for part in sorted(parts, key=lambda part: int(part.min()))
     ]

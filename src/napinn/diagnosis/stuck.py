@@ -50,9 +50,9 @@ def stuck_stretches(records: Sequence[Record], chance: float) -> list[list[Stret
     same = ALIKE * robust_std(np.concatenate([record.values for record in records]))
     pairs = _pairs(records, same)
     finest = 2.0 * float(np.median([_resolution(record.values, same) for record in records]))
+    ends = np.cumsum([max(len(record) - 1, 0) for record in records])
     found = []
-    for number, record in enumerate(records):
-        alike = pairs.alike[pairs.owner == number] if len(record) >= SHORTEST else np.zeros(0, bool)
+    for number, (record, alike) in enumerate(zip(records, np.split(pairs.alike, ends[:-1]), strict=True)):
         runs = [run for run in _runs(alike) if run[1] - run[0] >= SHORTEST]
         judged = (_stretch(record, number, run, pairs, finest, chance, alone=len(records) == 1) for run in runs)
         found.append([stretch for stretch in judged if stretch is not None])

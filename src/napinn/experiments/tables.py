@@ -60,7 +60,7 @@ def seconds(rows: pd.DataFrame, study: str) -> str:
         lines.append(f"| {benchmark} | {row['pinn']:.1f} | {row['na_pinn']:.1f} | {ratio:.3f}{beside} |")
     lines += [
         "",
-        "Whole fits, the estimator's own phase included; `benchmarks/step_cost.py` compares single steps side by side.",
+        "Whole fits, the estimator's own phase included; `benchmarks/speed.py` compares single steps side by side.",
         "",
     ]
     return "\n".join(lines)

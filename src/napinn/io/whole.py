@@ -1,24 +1,37 @@
 """Files that are whole or not there: written beside their place, flushed to the disk, and renamed."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes | str, durable: bool = True) -> None:
-    """A reader never meets half a file, and neither does whoever comes back after a power cut (`durable`)."""
+    with whole(path, durable) as beside:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def whole(path: Path, durable: bool = True) -> Iterator[Path]:
+    """Where to write what will be at `path` once all of it is there.
+
+    A reader never meets half a file, and neither does whoever comes back after a power cut (`durable`)."""
     beside = path.with_name(f".{path.name}.part")
     try:
-        with beside.open("wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-            if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
+        yield beside
+        if durable:
+            _sync(beside)
         os.replace(beside, path)
-    except OSError:
+    except BaseException:
         _forget(beside)
         raise
     if durable:
         _sync_folder(path.parent)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
 
 
 def _forget(path: Path) -> None:

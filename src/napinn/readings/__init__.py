@@ -10,7 +10,17 @@ In the first and the last, a sensor column is optional; without one, readings at
 sensor. A cell without a value is a missing reading: it takes part in nothing, and its row is kept and marked.
 """
 
-from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_inside, check_repeats, outside, repeated
+from napinn.readings.base import (
+    ADDED_COLUMNS,
+    Clock,
+    Columns,
+    Readings,
+    at_the_same_place,
+    check_inside,
+    check_repeats,
+    outside,
+    repeated,
+)
 from napinn.readings.cells import TIME_UNITS
 from napinn.readings.tidy import TIME_NAMES, read_table, tidy
 
@@ -21,6 +31,7 @@ __all__ = [
     "Clock",
     "Columns",
     "Readings",
+    "at_the_same_place",
     "check_inside",
     "check_repeats",
     "outside",

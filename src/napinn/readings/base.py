@@ -1,6 +1,7 @@
 """What a table means (`Columns`), what came of it (`Readings`), and what must hold of every reading."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +75,12 @@ class Readings:
     def __len__(self) -> int:
         return len(self.values)
 
+    @functools.cached_property
+    def numbered_sensors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each reading's sensor, counted as they first appear, and the names by number."""
+        numbers, names = pd.factorize(self.sensors, use_na_sentinel=False)
+        return numbers, np.asarray(names, dtype=object)
+
     @property
     def missing_rows(self) -> int:
         """How many rows of the table hold no reading at all."""
@@ -101,7 +108,8 @@ class Readings:
         """The table, every row in its original order, with columns of one entry per reading.
 
         A cell that holds no reading gets no number, and the word `missing` where words are added."""
-        table = self.table.copy()
+        # The columns are shared with the table until one of them is written to.
+        table = self.table.copy(deep=False)
         for name, entries in added.items():
             words = entries.dtype.kind in "OUT"
             columns = np.full((len(table), len(self.labels)), MISSING if words else np.nan, object if words else float)
@@ -135,8 +143,8 @@ def check_repeats(readings: Readings) -> None:
     again = repeated(readings)
     if again.any():
         second = int(np.argmax(again))
-        frame = _identity(readings)
-        first = int(np.argmax((frame == frame.iloc[second]).all(axis=1).to_numpy()))
+        same = [column == column[second] for column in (*_identity(readings), readings.values)]
+        first = int(np.argmax(np.all(same, axis=0)))
         raise InputError(
             f"{readings.source}, rows {spoken(readings.rows[first])} and {spoken(readings.rows[second])} hold the "
             f"same reading ({int(again.sum())} repeated in all); remove one, "
@@ -146,15 +154,34 @@ def check_repeats(readings: Readings) -> None:
 
 def repeated(readings: Readings) -> np.ndarray:
     """(n,): whether a reading says again what an earlier one says."""
-    return _identity(readings).duplicated().to_numpy()
+    return _again([*_identity(readings), readings.values])
 
 
-def _identity(readings: Readings) -> pd.DataFrame:
-    frame = pd.DataFrame(readings.points)
-    frame["field"] = readings.field_index
-    frame["sensor"] = readings.sensors
-    frame["value"] = readings.values
-    return frame
+def at_the_same_place(readings: Readings) -> np.ndarray:
+    """(n,): whether an earlier reading is of the same field by the same sensor at the same point."""
+    return _again(_identity(readings))
+
+
+def _identity(readings: Readings) -> list[np.ndarray]:
+    return [*readings.points.T, readings.field_index, readings.numbered_sensors[0]]
+
+
+def _again(columns: list[np.ndarray]) -> np.ndarray:
+    """Whether a row is equal to an earlier one.
+
+    Rows are first told apart by a hash, because to look up millions of them whole takes gigabytes."""
+    hashes = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        # Zero has two signs, and they are equal.
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + pd.util.hash_array(column + 0, categorize=False)
+    ordered = np.sort(hashes)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    again = np.zeros(len(hashes), bool)
+    if twice.size:
+        suspects = np.flatnonzero(np.isin(hashes, twice))
+        frame = pd.DataFrame({number: column[suspects] for number, column in enumerate(columns)})
+        again[suspects] = frame.duplicated().to_numpy()
+    return again
 
 
 def spoken(row: Any) -> int:

@@ -165,15 +165,17 @@ def _sensors(
     if columns.places:
         return np.array(list(columns.places), dtype=object)[label_index]
     if columns.sensor in table.columns:
-        return table[columns.sensor].astype(str).to_numpy(dtype=object)[rows]
+        # One text a sensor and not one a reading: of these there may be millions.
+        number, found = pd.factorize(table[columns.sensor], use_na_sentinel=False)
+        return pd.Series(found).astype(str).to_numpy(dtype=object)[number[rows]]
     fixed = [axis for axis, name in enumerate(coordinates) if name.lower() not in TIME_NAMES]
     if not fixed:
         return np.full(len(points), "s1", dtype=object)
-    places = np.unique(points[:, fixed], axis=0, return_inverse=True)[1].reshape(-1)
-    first_seen = pd.unique(places)
-    number = np.empty(len(first_seen), int)
-    number[first_seen] = np.arange(1, len(first_seen) + 1)
-    return np.array([f"s{n}" for n in number], dtype=object)[places]
+    place = np.zeros(len(points), np.int64)
+    for axis in fixed:
+        along, different = pd.factorize(points[:, axis])
+        place = pd.factorize(place * len(different) + along)[0]
+    return np.array([f"s{number + 1}" for number in range(place.max() + 1)], dtype=object)[place]
 
 
 def _sigma(

@@ -42,7 +42,8 @@ def _cards(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
             notes.append(f"95 % interval {low:.4g} to {high:.4g}")
         if truth is not None and name in truth.unknowns:
             notes.append(f"truth {truth.unknowns[name]:.4g}")
-        notes.append(f"started at {problem.unknowns[name].start:.4g}")
+        start = problem.unknowns[name].start
+        notes.append("started at its natural size" if start is None else f"started at {start:.4g}")
         cards.append((f"coefficient {symbol(name)}", with_unit(problem, name, value), ", ".join(notes)))
     flagged, total = int(result.flagged.sum()), len(result.readings)
     cards.append(("unreliable readings", f"{flagged:,}", f"{share(flagged, total)} of {total:,}"))

@@ -4,15 +4,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from napinn.objective import Batch
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.training.devices import everywhere, split
 from napinn.training.phases import Method
 
 ENOUGH_TO_HOLD_OUT = 1000
 """With fewer readings than this, each is needed for training."""
+MOST_HELD_OUT = 10_000
+"""As many say as much as more would, and a chunk must not take longer for more readings."""
 
 
 class Data(eqx.Module):
@@ -31,6 +35,8 @@ class Data(eqx.Module):
     """How many rows at the end only judge and are never trained on."""
     spread: Float[Array, "n f"] | None = None
     """Known deviations over their median, where the readings have them."""
+    mesh: Mesh | None = eqx.field(static=True, default=None)
+    """The devices that share the work, where there are several."""
 
     @property
     def trained(self) -> int:
@@ -62,6 +68,7 @@ class Data(eqx.Module):
             self.fields,
             held,
             spread,
+            self.mesh,
         )
 
     @property
@@ -72,17 +79,23 @@ class Data(eqx.Module):
 
     def batch(self, rows: Int[Array, " b"] | slice, collocation: Float[Array, "c d"], kept: Array | None) -> Batch:
         field, spread = (None if array is None else array[rows] for array in (self.field, self.spread))
-        return Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)
+        batch = Batch(collocation, self.points[rows], self.values[rows], field, kept, spread)
+        return jax.tree.map(lambda array: split(array, self.mesh), batch)
 
 
 def load(
-    problem: Problem, readings: Readings, dtype: jnp.dtype, held_out: float = 0.0, seed: int = 0
+    problem: Problem,
+    readings: Readings,
+    dtype: jnp.dtype,
+    held_out: float = 0.0,
+    seed: int = 0,
+    mesh: Mesh | None = None,
 ) -> tuple[Data, np.ndarray]:
     """The device arrays, and for each reading its place in the flattened misfits."""
     fields, spread = len(problem.fields), readings.spread
     complete = _complete_points(readings, fields)
     order = np.arange(len(readings))[:, None] if complete is None else complete
-    held = int(held_out * len(order)) if len(order) >= ENOUGH_TO_HOLD_OUT else 0
+    held = min(int(held_out * len(order)), MOST_HELD_OUT) if len(order) >= ENOUGH_TO_HOLD_OUT else 0
     if held:
         order = np.random.default_rng(seed).permutation(order)
     data = Data(
@@ -94,10 +107,11 @@ def load(
         fields,
         held,
         None if spread is None else jnp.asarray(spread[order], dtype),
+        mesh,
     )
     place = np.empty(len(readings), np.int64)
     place[order.reshape(-1)] = np.arange(len(readings))
-    return data, place
+    return everywhere(data, mesh), place
 
 
 def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
@@ -106,7 +120,7 @@ def _complete_points(readings: Readings, fields: int) -> np.ndarray | None:
         return np.arange(len(readings))[:, None]
     if len(readings) % fields:
         return None
-    sensor_number = np.unique(readings.sensors, return_inverse=True)[1]
+    sensor_number = readings.numbered_sensors[0]
     keys = [readings.field_index, *readings.points.T[::-1], sensor_number]
     order = np.lexsort(keys).reshape(-1, fields)
     same_point = (readings.points[order] == readings.points[order[:, :1]]).all()

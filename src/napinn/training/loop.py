@@ -18,12 +18,15 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from napinn.compiled import Itself, owned_jit
 from napinn.likelihood import Likelihood
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
+from napinn.pieces import PIECE, in_pieces
 from napinn.problem import Problem
 from napinn.training.coherence import noise_share
 from napinn.training.course import Course
 from napinn.training.data import Data
+from napinn.training.devices import everywhere, kept_everywhere
+from napinn.training.optimisers import Constant
 from napinn.training.phases import Kind, Method, Phase
-from napinn.training.steps import State, first_moments, step_of
+from napinn.training.steps import Share, State, first_moments, shares_of, step_of
 
 
 @dataclass(frozen=True)
@@ -59,15 +62,20 @@ class DivergedError(Exception):
     """A chunk ended in a number that is not finite; the state from before it is what remains."""
 
 
+def all_misfits(learned: Learned, data: Data, chunk: int = PIECE) -> Float[Array, " m"]:
+    """Misfits of all readings, evaluated in pieces."""
+    rows, fields = data.values.shape
+    found = in_pieces(
+        lambda numbers: np.asarray(_misfits_of(learned, data, jnp.asarray(numbers))).reshape(-1, fields),
+        np.arange(rows, dtype=np.int32),
+        chunk,
+    )
+    return everywhere(jnp.asarray(found.reshape(-1)), data.mesh)
+
+
 @eqx.filter_jit
-def all_misfits(learned: Learned, data: Data, chunk: int = 65_536) -> Float[Array, " m"]:
-    """Misfits of all readings, evaluated in pieces so that memory stays bounded."""
-    rows = data.points.shape[0]
-    pieces = []
-    for start in range(0, rows, chunk):
-        piece = slice(start, min(start + chunk, rows))
-        pieces.append(misfits(learned.field, data.batch(piece, data.points[:0], None)))
-    return jnp.concatenate(pieces)
+def _misfits_of(learned: Learned, data: Data, rows: Int[Array, " b"]) -> Float[Array, " m"]:
+    return misfits(learned.field, data.batch(rows, data.points[:0], None))
 
 
 @eqx.filter_jit
@@ -212,8 +220,23 @@ def _first_law(
 def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
     """A function that runs some steps: the state after them, mean losses, and whether every number is finite.
 
-    Fits of one problem by one method share it, so that only the first of several seeds has to compile."""
-    return _runner(Itself(problem), replace(method, minutes=None), phase)
+    Fits of one problem by one method share its program, so that only the first of several seeds has to compile; and so
+    do phases that differ in their length, rate or stiffness alone."""
+    # None of these is part of the program.
+    bare = replace(
+        phase, name=phase.kind.value, steps=1, schedule=Constant(), stiffness=(1.0, 1.0), patience=None, screen=None
+    )
+    run_chunk = _runner(Itself(problem), replace(method, minutes=None), bare)
+
+    def run(
+        state: State, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
+    ) -> tuple[State, Losses, Array]:
+        # All chunks are given as many shares, and the count as an array, so that a short last one compiles nothing.
+        done = np.minimum(begun + each * np.arange(max(count, method.log_every)), 1.0)
+        shares = shares_of(phase, done, data.points.dtype)
+        return run_chunk(state, data, cached, jnp.asarray(count, jnp.int32), shares)
+
+    return run
 
 
 @functools.lru_cache(maxsize=16)
@@ -221,14 +244,12 @@ def _runner(key: Itself, method: Method, phase: Phase) -> Runner:
     step = step_of(cast(Problem, key.thing), method, phase)
 
     @owned_jit
-    def run_chunk(
-        state: State, data: Data, cached: Array, count: Array, begun: Array, each: Array
-    ) -> tuple[State, Losses, Array]:
+    def run_chunk(state: State, data: Data, cached: Array, count: Array, shares: Share) -> tuple[State, Losses, Array]:
         dynamic, static = eqx.partition(state, eqx.is_array)
 
         def body(number: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:
             moving, sums = carry
-            share = jnp.minimum(begun + number * each, 1.0)
+            share = jax.tree.map(lambda each: each[number], shares)
             after, losses = step(eqx.combine(moving, static), data, cached, share)
             after = _averaged(phase, after)
             return eqx.filter(after, eqx.is_array), jax.tree.map(jnp.add, sums, losses)
@@ -240,16 +261,9 @@ def _runner(key: Itself, method: Method, phase: Phase) -> Runner:
         watched = jax.tree.leaves((moved.learned, moved.law, optimiser, sums))
         finite = [jnp.all(jnp.isfinite(leaf)) for leaf in watched]
         means = jax.tree.map(lambda total: total / count, sums)
-        return eqx.combine(moved, static), means, jnp.all(jnp.stack(finite))
+        return kept_everywhere(eqx.combine(moved, static), data.mesh), means, jnp.all(jnp.stack(finite))
 
-    def run(
-        state: State, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
-    ) -> tuple[State, Losses, Array]:
-        # Numbers are arrays so that a short last chunk does not compile anew.
-        shares = [jnp.asarray(share, data.points.dtype) for share in (begun, each)]
-        return run_chunk(state, data, cached, jnp.asarray(count, jnp.int32), *shares)
-
-    return run
+    return run_chunk
 
 
 def _averaged(phase: Phase, state: State) -> State:

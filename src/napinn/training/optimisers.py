@@ -3,9 +3,8 @@
 import abc
 from dataclasses import dataclass
 
-import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, Float
 
 from napinn.training.gauss_newton import gauss_newton
 from napinn.training.soap import scale_by_soap
@@ -69,15 +68,17 @@ class GaussNewton(Optimiser):
 
 
 class Schedule(abc.ABC):
+    """Evaluated on the host, for all steps of a chunk at once."""
+
     @abc.abstractmethod
-    def factor(self, done: Float[Array, ""]) -> Float[Array, ""]:
-        """What the rate is multiplied by when this share of a phase, 0 to 1, is done."""
+    def factor(self, done: np.ndarray) -> np.ndarray:
+        """What the rate is multiplied by when these shares of a phase, 0 to 1, are done."""
 
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    def factor(self, done: Float[Array, ""]) -> Float[Array, ""]:
-        return jnp.ones_like(done)
+    def factor(self, done: np.ndarray) -> np.ndarray:
+        return np.ones_like(done)
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,11 @@ class Cosine(Schedule):
     rise: float = 0.0
     end: float = 0.0
 
-    def factor(self, done: Float[Array, ""]) -> Float[Array, ""]:
+    def factor(self, done: np.ndarray) -> np.ndarray:
         rising = done / max(self.rise, 1e-9)
         falling = (done - self.rise) / (1.0 - self.rise)
-        lowered = self.end + (1.0 - self.end) * 0.5 * (1.0 + jnp.cos(jnp.pi * falling))
-        return jnp.where(done < self.rise, rising, lowered)
+        lowered = self.end + (1.0 - self.end) * 0.5 * (1.0 + np.cos(np.pi * falling))
+        return np.where(done < self.rise, rising, lowered)
 
 
 @dataclass(frozen=True)
@@ -101,5 +102,5 @@ class Slowed(Schedule):
     schedule: Schedule
     share: float
 
-    def factor(self, done: Float[Array, ""]) -> Float[Array, ""]:
+    def factor(self, done: np.ndarray) -> np.ndarray:
         return self.share * self.schedule.factor(done)

@@ -6,7 +6,7 @@ would do. The bases follow by one step of orthogonal iteration every few steps, 
 eigendecomposition. Arrays that are not matrices (biases, coefficients, the gate) get plain Adam.
 
 The step of a physics-informed network is dominated by products over thousands of points, so the products of small
-square matrices here are cheap beside it; `benchmarks/step_cost.py` measures how cheap."""
+square matrices here are cheap beside it; `benchmarks/speed.py` measures how cheap."""
 
 from typing import Any, NamedTuple
 

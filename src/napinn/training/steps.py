@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -29,7 +30,7 @@ from napinn.objective import (
 from napinn.problem import Problem
 from napinn.training.data import Data, draw
 from napinn.training.gauss_newton import Rows
-from napinn.training.optimisers import Constant, GaussNewton, Optimiser
+from napinn.training.optimisers import GaussNewton, Optimiser
 from napinn.training.phases import Kind, Method, Phase
 from napinn.training.rows import all_rows
 
@@ -52,8 +53,26 @@ class State(eqx.Module):
     key: PRNGKeyArray
 
 
-Step = Callable[[State, Data, Float[Array, " m"], Float[Array, ""]], tuple[State, Losses]]
-"""State, readings, cached misfits and the share of the phase that is done, to the next state."""
+class Share(eqx.Module):
+    """What the share of a phase that is done makes of a step; data, so that phases which differ only in this run the
+    same compiled program."""
+
+    rate: Float[Array, "*n"]
+    """What the optimiser's step is multiplied by."""
+    stiffness: Float[Array, "*n"]
+    """What the weight of the equations is multiplied by."""
+
+
+Step = Callable[[State, Data, Float[Array, " m"], Share], tuple[State, Losses]]
+"""State, readings, cached misfits and what the share of the phase makes of them, to the next state."""
+
+
+def shares_of(phase: Phase, done: np.ndarray, dtype: jnp.dtype) -> Share:
+    """For each of some steps, at which these shares of the phase are done."""
+    first, last = phase.stiffness
+    # Geometric from the beginning of the phase to its end.
+    stiffness = first * (last / first) ** done
+    return Share(jnp.asarray(phase.schedule.factor(done), dtype), jnp.asarray(stiffness, dtype))
 
 
 def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
@@ -82,10 +101,10 @@ def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
         raise TypeError(f"phase '{phase.name}' has the likelihood as its loss but learns no law")
     plain = with_posterior(functools.partial(plain_loss, problem, phase.loss), method.divergence_weight)
 
-    def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
+    def step(state: State, data: Data, _: Array, share: Share) -> tuple[State, Losses]:
         key, for_batch, for_weights = jax.random.split(state.key, 3)
         batch = draw(data, state.kept, method, for_batch)
-        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch, _stiffness(phase, share))
+        slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch, share.stiffness)
         learned, optimiser = _descend(method, phase, state, slopes, share)
         return replace(state, learned=learned, optimiser=optimiser, key=key), losses
 
@@ -97,12 +116,12 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
         functools.partial(gated_loss, problem, phase.loss, _gating_of(method)), method.divergence_weight
     )
 
-    def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
+    def step(state: State, data: Data, _: Array, share: Share) -> tuple[State, Losses]:
         key, for_batch, for_weights, for_law = jax.random.split(state.key, 4)
         batch = draw(data, None, method, for_batch)
         assert state.law is not None
         slopes, (law, losses) = jax.grad(gated, has_aux=True)(
-            state.learned, for_weights, state.law, batch, for_law, _stiffness(phase, share)
+            state.learned, for_weights, state.law, batch, for_law, share.stiffness
         )
         learned, optimiser = _descend(method, phase, state, slopes, share)
         return replace(state, learned=learned, optimiser=optimiser, law=law, key=key), losses
@@ -113,7 +132,7 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
 def _law_step(method: Method) -> Step:
     gating = _gating_of(method)
 
-    def step(state: State, data: Data, cached: Array, _: Array) -> tuple[State, Losses]:
+    def step(state: State, data: Data, cached: Array, _: Share) -> tuple[State, Losses]:
         key, for_batch, for_law = jax.random.split(state.key, 3)
         count = method.reading_batch * data.values.shape[1]
         chosen = jax.random.randint(for_batch, (count,), 0, data.trained * data.values.shape[1])
@@ -134,20 +153,19 @@ def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
     transformation = chosen.transformation()
     gating = method.gating
 
-    def step(state: State, data: Data, _: Array, share: Array) -> tuple[State, Losses]:
+    def step(state: State, data: Data, _: Array, share: Share) -> tuple[State, Losses]:
         key, for_step, judging = _polish_batches(data, method, chosen, state.key)
         moving, static = eqx.partition(state.learned, eqx.is_array)
-        stiffness = _stiffness(phase, share)
 
         def value(moved: Learned) -> tuple[Array, Losses]:
             learned = eqx.combine(moved, static)
             if gating is None or state.law is None:
                 assert not isinstance(phase.loss, Likelihood)
-                return plain_loss(problem, phase.loss, learned, judging, stiffness)
-            return frozen_loss(problem, phase.loss, gating, learned, state.law, judging, stiffness)
+                return plain_loss(problem, phase.loss, learned, judging, share.stiffness)
+            return frozen_loss(problem, phase.loss, gating, learned, state.law, judging, share.stiffness)
 
         def rows() -> Rows:
-            return all_rows(problem, phase.loss, gating, state.learned, state.law, for_step, stiffness)
+            return all_rows(problem, phase.loss, gating, state.learned, state.law, for_step, share.stiffness)
 
         (total, losses), slopes = jax.value_and_grad(value, has_aux=True)(moving)
         extra = {"rows": rows} if newton else {}
@@ -198,12 +216,6 @@ def _whole_batch(data: Data, method: Method, points: int, key: PRNGKeyArray) -> 
     return data.batch(slice(0, data.trained), collocation, None)
 
 
-def _stiffness(phase: Phase, share: Float[Array, ""]) -> Float[Array, ""] | float:
-    """Geometric from the beginning of the phase to its end."""
-    first, last = phase.stiffness
-    return first if first == last else first * (last / first) ** share
-
-
 def _gating_of(method: Method) -> Gating:
     if method.gating is None:
         raise TypeError(f"method '{method.name}' has a phase that needs a density but no gating")
@@ -214,15 +226,11 @@ def _optimiser_of(method: Method, phase: Phase) -> Optimiser:
     return phase.optimiser or method.optimiser
 
 
-def _descend(
-    method: Method, phase: Phase, state: State, slopes: Any, share: Float[Array, ""]
-) -> tuple[Learned, optax.OptState]:
+def _descend(method: Method, phase: Phase, state: State, slopes: Any, share: Share) -> tuple[Learned, optax.OptState]:
     moves: tuple[Any, optax.OptState] = _optimiser_of(method, phase).transformation().update(slopes, state.optimiser)
     steps, optimiser = moves
     if method.unknowns_rate != 1.0:
         faster = {name: method.unknowns_rate * step for name, step in steps.unknowns.items()}
         steps = eqx.tree_at(lambda tree: tree.unknowns, steps, faster)
-    if not isinstance(phase.schedule, Constant):
-        factor = phase.schedule.factor(share)
-        steps = jax.tree.map(lambda step: factor.astype(step.dtype) * step, steps)
+    steps = jax.tree.map(lambda step: share.rate.astype(step.dtype) * step, steps)
     return eqx.apply_updates(state.learned, steps), optimiser

@@ -1,0 +1,165 @@
+"""napinn's own speed: steps of every method side by side, their share of the machine's rate, growth, start-up, memory.
+
+    python benchmarks/speed.py                  # everything; what `make bench` runs
+    python benchmarks/speed.py --rounds 3       # a quick look
+    python benchmarks/speed.py --backbones      # every backbone beside the MLP, plain steps on Allen–Cahn
+
+Writes `benchmarks/results/speed.json`, or `backbone_cost.json`. Peers: `benchmarks/side_by_side.py`."""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from chunks import Others, in_turn, start_of
+from roofline import operations, products_of, timed_products
+
+from napinn.benchmarks.base import Benchmark
+from napinn.benchmarks.names import BENCHMARKS
+from napinn.experiments.provenance import provenance
+from napinn.methods import BACKBONES, b_pinn, law_pinn, na_pinn, pinn
+from napinn.result import FittedField
+from napinn.training import SOAP, Method
+
+RESULTS = Path(__file__).parent / "results"
+PROBLEMS = ("allen_cahn", "burgers")
+BATCHES = {"1024+1024": (1024, 1024), "4000+1000": (4000, 1000)}
+METHODS: Mapping[str, Callable[..., Method]] = {
+    "pinn": pinn,
+    "na_pinn": na_pinn,
+    "pinn_soap": partial(pinn, optimiser=SOAP()),
+    "law_pinn": law_pinn,
+}
+COMMAND = "from napinn.cli.main import run; run()"
+STARTED = """
+import sys, time
+import numpy as np, pandas as pd
+from napinn.caching import keep_compiled
+keep_compiled()
+import napinn
+times = np.linspace(0.0, 3.0, 2000)
+table = pd.DataFrame({"t": times, "u": np.exp(-0.8 * times) + 0.01 * np.sin(99.0 * times)})
+problem = napinn.Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": napinn.Unknown(0.3)})
+first = []
+napinn.fit(problem, napinn.read_table(table, ("t",), ("u",)), napinn.law_pinn(200, law_steps=100, log_every=10),
+           progress=lambda snapshot: first.append(time.time()))
+print(first[0] - float(sys.argv[1]), time.time() - float(sys.argv[1]))
+"""
+"""Seconds to the first steps of a fit, and to its end; in a process of its own."""
+
+
+def steps(benchmark: Benchmark, rounds: int) -> dict[str, Any]:
+    """Each method over the plain one, for each size of batch."""
+    found = {}
+    for title, (points, rows) in BATCHES.items():
+        recipes = {name: make(collocation_batch=points, reading_batch=rows) for name, make in METHODS.items()}
+        found[title] = in_turn({name: start_of(benchmark, recipe).timed() for name, recipe in recipes.items()}, rounds)
+    return found
+
+
+def limit(benchmark: Benchmark, rounds: int) -> dict[str, Any]:
+    """The share of the machine's rate for products of these shapes that a plain step reaches."""
+    start = start_of(benchmark, pinn())
+    products = products_of(start)
+    taken = in_turn({"step": start.timed(), "products": timed_products(products)}, rounds)
+    rate = operations(products) / (1e6 * taken["products"]["ms"])
+    return {"share": taken["products"]["ratio"], "share_quartiles": taken["products"]["ratio_quartiles"],
+            "step_ms": taken["step"]["ms"], "products_ms": taken["products"]["ms"],
+            "machine_gflops": round(rate, 1)}  # fmt: skip
+
+
+def growth(benchmark: Benchmark, rounds: int) -> dict[str, Any]:
+    """What twice the readings and twice the collocation points make of a step of the default."""
+    start, wider = start_of(benchmark, law_pinn()), start_of(benchmark, law_pinn(collocation_batch=2048))
+    return in_turn(
+        {"step": start.timed(), "twice_the_readings": start.with_readings(2).timed(),
+         "twice_the_points": wider.timed()}, rounds
+    )  # fmt: skip
+
+
+def field_evaluation(benchmark: Benchmark) -> dict[str, Any]:
+    problem = benchmark.problem
+    network = start_of(benchmark, pinn()).state.learned.field
+    field, points = FittedField(network, tuple(problem.coordinates), problem.outputs), benchmark.evaluation_points()
+    field(points)
+    taken = []
+    for _ in range(3):
+        began = time.perf_counter()
+        field(points)
+        taken.append(time.perf_counter() - began)
+    return {"points": len(points), "seconds": round(float(np.median(taken)), 3)}
+
+
+def start_up() -> dict[str, Any]:
+    """Seconds of `napinn --help`, and of a first and a second fit of one shape until they train."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", COMMAND, "--help"], check=True, capture_output=True)
+    helped = time.perf_counter() - began
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NAPINN_CACHE": cache}
+        first, second = (_started(environment) for _ in range(2))
+    return {"help": round(helped, 2), "first_fit": first, "second_fit": second}
+
+
+def _started(environment: dict[str, str]) -> dict[str, float]:
+    command = [sys.executable, "-c", STARTED, str(time.time())]
+    said = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+    return {"training_after": round(float(said[-2]), 2), "done_after": round(float(said[-1]), 2)}
+
+
+def demo_memory() -> dict[str, Any]:
+    """Peak memory of the demonstration; the number of steps does not matter to it."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["demo", "--steps", "60", "--out", f"{folder}/demo"]
+        subprocess.run([sys.executable, "-c", COMMAND, *words], check=False, capture_output=True)
+    return {"gigabytes": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9, 3)}
+
+
+def backbones(rounds: int) -> dict[str, Any]:
+    """Plain steps of each backbone over those of the MLP beside it."""
+    benchmark = BENCHMARKS["allen_cahn"]()
+    base, found = start_of(benchmark, pinn()).timed(), {}
+    for name, entry in BACKBONES.items():
+        make = b_pinn if name == "bayesian" else pinn
+        own = start_of(benchmark, make(backbone=entry.make())).timed()
+        found[name] = in_turn({"mlp": base, name: own}, rounds)[name]
+    return found
+
+
+def measured(rounds: int) -> dict[str, Any]:
+    others = Others((os.getpid(),))
+    found: dict[str, Any] = {"steps": {}, "limit": {}}
+    for name in PROBLEMS:
+        benchmark = BENCHMARKS[name]()
+        found["steps"][name], found["limit"][name] = steps(benchmark, rounds), limit(benchmark, rounds)
+    benchmark = BENCHMARKS["allen_cahn"]()
+    found |= {"growth": growth(benchmark, rounds), "field": field_evaluation(benchmark)}
+    found["other_processes_cores"] = others.cores()
+    return found | {"start_up": start_up(), "demo_memory": demo_memory()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backbones", action="store_true")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    name, command = ("backbone_cost", " --backbones") if arguments.backbones else ("speed", "")
+    found = {"steps": backbones(arguments.rounds)} if arguments.backbones else measured(arguments.rounds)
+    content = {"made_by": f"python benchmarks/speed.py{command}", **provenance(), "rounds": arguments.rounds, **found}
+    text = json.dumps(content, indent=2) + "\n"
+    (arguments.out or RESULTS / f"{name}.json").write_text(text)
+    print(text)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
