@@ -125,38 +125,52 @@ def owners(batch: Batch) -> Int[Array, " m"]:
 
 
 def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
-    values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
-    residuals = problem.residuals(points, values, unknown_values(problem, learned))
-    units = learned.field.frame.residual[: len(problem.equations)]
-    standard = residuals / jax.lax.stop_gradient(units)[None]
-    inside = jnp.mean(jnp.sum(standard * standard, axis=1))
+    """Mean squares of what is left of the equations inside the box and of the conditions on its faces."""
+    inside = _mean_square(inside_residuals(problem, learned, points))
     return inside + condition_loss(problem, learned, points[:FACE_POINTS])
 
 
 def condition_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
-    """Mean squares of what is left of each condition, and of the jump of the field and of its slope across each
-    period.
+    total = jnp.zeros((), points.dtype)
+    for left in face_residuals(problem, learned, points):
+        total = total + _mean_square(left)
+    return total
+
+
+def _mean_square(left: Float[Array, "c e"]) -> Float[Array, ""]:
+    return jnp.mean(jnp.sum(left * left, axis=1))
+
+
+def inside_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, "c e"]:
+    """What is left of each equation at each point, in its unit."""
+    values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
+    residuals = problem.residuals(points, values, unknown_values(problem, learned))
+    units = learned.field.frame.residual[: len(problem.equations)]
+    return residuals / jax.lax.stop_gradient(units)[None]
+
+
+def face_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> list[Float[Array, "c _"]]:
+    """What is left of each condition, and the jumps of the field and of its slope across each period.
 
     The points are anywhere in the box: moved onto the face of a condition they are spread over it as they were."""
     frame = jax.lax.stop_gradient(learned.field.frame)
     names = tuple(problem.coordinates)
     unknowns = unknown_values(problem, learned)
-    total = jnp.zeros((), points.dtype)
+    found = []
     for condition, unit in zip(problem.placed, frame.residual[len(problem.equations) :], strict=True):
         face = points
         for name, value in condition.at.items():
             face = face.at[:, names.index(name)].set(value)
         values = learned.field.derivatives(face, wanted((condition.equation,)), names)
-        left = problem.left_over((condition.equation,), face, values, unknowns) / unit
-        total = total + jnp.mean(left * left)
+        found.append(problem.left_over((condition.equation,), face, values, unknowns) / unit)
     for name in problem.periodic:
         axis, half = names.index(name), 0.5 * (problem.coordinates[name][1] - problem.coordinates[name][0])
         faces = [points.at[:, axis].set(end) for end in problem.coordinates[name]]
         slope: Terms = ((name,),)
         low, high = (learned.field.derivatives(face, [VALUE, slope], names) for face in faces)
-        for jump in (high[VALUE] - low[VALUE], half * (high[slope] - low[slope])):
-            total = total + jnp.mean(jnp.sum((jump / frame.gain[None]) ** 2, axis=1))
-    return total
+        jumps = (high[VALUE] - low[VALUE], half * (high[slope] - low[slope]))
+        found += [jump / frame.gain[None] for jump in jumps]
+    return found
 
 
 def plain_loss(

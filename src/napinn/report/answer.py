@@ -4,6 +4,7 @@ import html
 from collections.abc import Mapping
 
 from napinn.equations import mathml, symbol
+from napinn.intervals import spoken_end
 from napinn.report.labels import share, with_unit
 from napinn.report.truth import Truth
 from napinn.result import FitResult
@@ -39,10 +40,11 @@ def _cards(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         notes = []
         if name in intervals:
             low, high = intervals[name]
-            notes.append(f"95 % interval {low:.4g} to {high:.4g}")
+            notes.append(f"95 % interval {spoken_end(low)} to {spoken_end(high)}")
         if truth is not None and name in truth.unknowns:
             notes.append(f"truth {truth.unknowns[name]:.4g}")
-        notes.append(f"started at {problem.unknowns[name].start:.4g}")
+        if problem.unknowns[name].start is not None:
+            notes.append(f"started at {problem.unknowns[name].start:.4g}")
         cards.append((f"coefficient {symbol(name)}", with_unit(problem, name, value), ", ".join(notes)))
     flagged, total = int(result.flagged.sum()), len(result.readings)
     cards.append(("unreliable readings", f"{flagged:,}", f"{share(flagged, total)} of {total:,}"))
