@@ -136,7 +136,7 @@ def jackknife(balance: Balance, group: np.ndarray, columns: slice = slice(None))
     wanted = reach[columns]
     moves, shares = [], []
     for mine in np.split(order, np.cumsum(np.bincount(group))[:-1]):
-        kept = np.eye(len(mine)) - (rows.follow[mine] @ reach[:, mine]) * rows.slope[mine][None, :]
+        kept = np.eye(len(mine)) - rows.slope[mine][:, None] * (rows.follow[mine] @ reach[:, mine])
         moves.append(wanted[:, mine] @ np.linalg.solve(kept, rows.pull[mine]))
         shares.append(np.sum(wanted[:, mine] ** 2, axis=1))
     found, count = np.stack(moves), len(moves)
