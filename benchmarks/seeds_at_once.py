@@ -1,6 +1,7 @@
 """Several seeds stepped together in one program, or one after another: which is faster here?
 
-    python benchmarks/seeds_at_once.py                   # three sizes; default one after another, then together, in turns
+    python benchmarks/seeds_at_once.py                   # all sizes that are not in the result file yet
+    python benchmarks/seeds_at_once.py small             # these, again
 
 Both do the same steps of the default method's last phase. Each turn times one way and then the other, so that what
 else the machine is doing meets both alike; medians of a few turns, and CPU time beside the clock. Writes

@@ -33,10 +33,14 @@ from napinn.certainty.estimate import Balance, Rows, jackknife
 from napinn.certainty.groups import groups_of
 from napinn.certainty.pulls import pulls
 from napinn.cli import main
+from napinn.cli.certainty import run_seeds
+from napinn.cli.running import Manner
 from napinn.gate import Gate
 from napinn.losses import Absolute, Squared
+from napinn.networks import MLP
 from napinn.objective import Learned
 from napinn.partials import FieldNetwork
+from napinn.request import Request, read_request
 from napinn.scaling import identity_frame
 
 TIMES = np.linspace(0.0, 2.0, 40)
@@ -147,7 +151,8 @@ def test_intervals_respect_bounds(scattered, low, high):
     weights, _ = least_squares(wild)
     interval = how_sure(line_result(wild, weights, problem, {"k": 0.1})).intervals["k"]
     assert interval.high - interval.low > 1.0
-    assert (low is None or interval.low >= low) and (high is None or interval.high <= high)
+    assert interval.low >= (-np.inf if low is None else low)
+    assert interval.high <= (np.inf if high is None else high)
 
 
 def test_sensors_that_err_as_a_whole_make_for_wider_intervals():
@@ -209,8 +214,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say(noise):
     assert 0.93 <= held / 400 <= 0.99
 
 
-def test_many_weights_are_folded_without_losing_the_answer(finished, monkeypatch):
-    whole = how_sure(finished).intervals["k"]
+@pytest.fixture(scope="module")
+def certain(finished):
+    return replace(finished, certainty=how_sure(finished))
+
+
+def test_many_weights_are_folded_without_losing_the_answer(finished, certain, monkeypatch):
+    whole = certain.certainty.intervals["k"]
     monkeypatch.setattr(tangents, "MOST", 100)
     folded = how_sure(finished).intervals["k"]
     assert folded.error == pytest.approx(whole.error, rel=0.1)
@@ -224,8 +234,7 @@ def test_pulls_are_the_slopes_of_the_loss(loss, expected, finished):
     np.testing.assert_allclose(found, expected(misfit))
 
 
-def test_certainty_survives_the_disk(fitted, finished, tmp_path):
-    certain = replace(finished, certainty=how_sure(finished))
+def test_certainty_survives_the_disk(certain, tmp_path):
     save(certain, tmp_path / "run")
     again = load(tmp_path / "run")
     assert again.certainty is not None
@@ -239,10 +248,9 @@ def test_certainty_survives_the_disk(fitted, finished, tmp_path):
     assert description["intervals"]["k"]["low"] == certain.certainty.intervals["k"].low
 
 
-def test_an_open_end_is_null_in_json(finished, tmp_path):
-    certainty = how_sure(finished)
-    opened = replace(certainty, intervals={"k": Interval(0.2, np.inf, np.inf)})
-    save(replace(finished, certainty=opened), tmp_path / "run")
+def test_an_open_end_is_null_in_json(certain, tmp_path):
+    opened = replace(certain.certainty, intervals={"k": Interval(0.2, np.inf, np.inf)})
+    save(replace(certain, certainty=opened), tmp_path / "run")
     assert json.loads((tmp_path / "run" / "result.json").read_text())["intervals"]["k"]["high"] is None
     assert load(tmp_path / "run").certainty.intervals["k"] == Interval(0.2, np.inf, np.inf)
 
@@ -256,22 +264,22 @@ def seeds_of(finished, found, scores) -> SeedFits:
     return SeedFits(tuple(made))
 
 
-def test_the_best_seed_is_the_one_that_predicts_best_and_says_how_far_they_are_apart(finished):
+def test_the_best_seed_is_the_one_that_predicts_best_and_says_how_far_they_are_apart(finished, certain):
     fits = seeds_of(finished, (0.80, 0.81, 0.79), (-1.0, -0.5, -2.0))
     assert fits.best.seed == 1
     assert fits.best.status is finished.status
     assert fits.best.notes[-1] == (
         "3 seeds found 'k' from 0.79 to 0.81; this is seed 1, the best on held-out readings."
     )
-    certain = fits.sure(replace(how_sure(finished), intervals={"k": Interval(0.805, 0.83, 0.01)})).best
-    assert certain.certainty.intervals["k"] == Interval(0.79, 0.83, 0.01)
-    assert certain.certainty.source.endswith("and 3 seeds")
+    best = fits.sure(replace(certain.certainty, intervals={"k": Interval(0.805, 0.83, 0.01)})).best
+    assert best.certainty.intervals["k"] == Interval(0.79, 0.83, 0.01)
+    assert best.certainty.source.endswith("and 3 seeds")
 
 
-def test_seeds_disagree_when_they_differ_by_more_than_chance(finished):
+def test_seeds_disagree_when_they_differ_by_more_than_chance(finished, certain):
     apart = seeds_of(finished, (0.8, 0.9), (0.0, 1.0))
     assert apart.best.status is FitStatus.SEEDS_DISAGREE
-    wide = apart.sure(replace(how_sure(finished), intervals={"k": Interval(0.7, 1.0, 0.1)}))
+    wide = apart.sure(replace(certain.certainty, intervals={"k": Interval(0.7, 1.0, 0.1)}))
     assert wide.best.status is finished.status
 
 
@@ -289,3 +297,18 @@ def test_the_command_line_adds_intervals(finished_run, tmp_path, monkeypatch, ca
     interval = json.loads(out)["intervals"]["k"]
     assert interval["low"] < json.loads(out)["unknowns"]["k"] < interval["high"]
     assert f"95 % interval {interval['low']:.4g} to {interval['high']:.4g}" in (run / "report.html").read_text()
+
+
+def test_several_seeds_leave_one_run_that_can_be_repeated(decay_problem, decay_readings, tmp_path):
+    method = pinn(40, backbone=MLP(8, 2), collocation_batch=32, reading_batch=32, log_every=20)
+    run_seeds(Request(decay_problem, decay_readings, method, 5), tmp_path, Manner(quiet=True), 2, intervals=True)
+    result, table = load(tmp_path), pd.read_csv(tmp_path / "seeds.csv")
+    assert table["seed"].tolist() == [5, 6]
+    chosen = table[table["chosen"]].iloc[0]
+    assert result.seed == chosen["seed"] == read_request(tmp_path).seed
+    assert result.unknowns["k"] == pytest.approx(chosen["k"])
+    interval = result.certainty.intervals["k"]
+    assert (interval.low <= table["k"]).all()
+    assert (table["k"] <= interval.high).all()
+    assert "2 seeds found 'k' from" in result.notes[-1]
+    assert "the best by its loss" in result.notes[-1]

@@ -18,6 +18,8 @@ from napinn.errors import InputError
 from napinn.partials import FieldNetwork
 
 LEVEL = 0.95
+DIRECTIONS = 16
+"""In which the spread of a field is kept."""
 CHUNK = 16_384
 MOST_NODES = 20_000
 """On a finer grid the spread, which is smooth, is taken at so many nodes and drawn straight between them."""
@@ -59,7 +61,7 @@ class Certainty:
     """What was taken to vary by chance, such as `27 sensors`."""
     field: FieldNetwork
     directions: Any
-    """The network's arrays, each with a leading axis of directions: one standard deviation along each."""
+    """The network's arrays, each with a leading axis of `DIRECTIONS`: one standard deviation along each."""
 
     def spread(self, points: np.ndarray) -> np.ndarray:
         """One standard deviation of the field, (n, f), at (n, d) points."""

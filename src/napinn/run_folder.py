@@ -21,7 +21,7 @@ import pandas as pd
 
 from napinn.errors import InputError, StorageError
 from napinn.fitting import Progress, blank_frame, fit, initial, judged
-from napinn.intervals import Certainty, Interval
+from napinn.intervals import DIRECTIONS, Certainty, Interval
 from napinn.io import npz_shapes, read_csv
 from napinn.io.whole import write_whole
 from napinn.leaves import fill, leaves
@@ -220,15 +220,15 @@ def _told(certainty: Certainty) -> dict[str, Any]:
 def _certainty(path: Path, description: dict[str, Any], learned: Learned) -> Certainty | None:
     if "intervals" not in description:
         return None
+    if not isinstance(description["intervals"], dict):
+        raise InputError(f"{path.parent}: its intervals are not given by name.")
     opened = {"low": -np.inf, "high": np.inf, "error": np.inf, "drift": 0.0}
     intervals = {
         str(name): Interval(**{key: none if entry[key] is None else float(entry[key]) for key, none in opened.items()})
         for name, entry in description["intervals"].items()
     }
     moving = eqx.filter(learned.field.network, eqx.is_inexact_array)
-    shapes = npz_shapes(path)
-    count = next(iter(shapes.values()))[0]
-    skeleton = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype), moving)
+    skeleton = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((DIRECTIONS, *leaf.shape), leaf.dtype), moving)
     return Certainty(intervals, str(description["intervals_from"]), learned.field, _filled(skeleton, path))
 
 

@@ -56,6 +56,11 @@ class Balance:
     """Mean square of the pulls over their slope."""
     unknowns: int
 
+    @property
+    def columns(self) -> slice:
+        """Those of the unknowns."""
+        return slice(self.residual_rows.shape[1] - self.unknowns, None)
+
     @cached_property
     def curvature(self) -> np.ndarray:
         rows = self.rows
@@ -84,6 +89,8 @@ class Balance:
         size = np.sqrt(np.diag(fixed))
         felt = size > 0.0
         errors = np.full(self.unknowns, np.inf)
+        if not felt.any():
+            return errors
         cross = cross[:, felt] / size[felt]
         unit = fixed[np.ix_(felt, felt)] / np.outer(size[felt], size[felt])
         values, vectors = np.linalg.eigh(unit - cross.T @ cho_solve(cho_factor(inner), cross))

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from scipy.stats import t as student
 
 from napinn.certainty.estimate import Balance, Jackknife, Rows, jackknife
@@ -12,12 +13,12 @@ from napinn.certainty.groups import groups_of
 from napinn.certainty.pulls import anchors, is_profiled, last_phase, pulls, slopes
 from napinn.certainty.tangent import Tangent, tangent_of
 from napinn.errors import InputError
-from napinn.intervals import LEVEL, Certainty, Interval
+from napinn.intervals import DIRECTIONS, LEVEL, Certainty, Interval
+from napinn.problem import Unknown
 from napinn.result import FitResult
 
-MOST_DIRECTIONS = 16
-"""In which the spread of the field is kept; what they miss is made up for by their length."""
 FEWEST = 3
+"""With fewer readings nothing can be left out."""
 
 
 def how_sure(result: FitResult, *, seed: int = 0) -> Certainty:
@@ -36,9 +37,9 @@ def how_sure(result: FitResult, *, seed: int = 0) -> Certainty:
         label = groups.label[tangent.reading[used[tangent.reading]]]
         group = np.unique(label, return_inverse=True)[1][balance.rows.reading]
         by_group = jackknife(balance, group)
-        by_reading = jackknife(balance, balance.rows.reading, slice(-balance.unknowns or None, None))
+        by_reading = jackknife(balance, balance.rows.reading, balance.columns)
         directions = _directions(tangent, balance, by_group)
-    intervals = _intervals(result, tangent, balance, by_group, by_reading)
+        intervals = _intervals(result, tangent, balance, by_group, by_reading)
     return Certainty(intervals, groups.source, result.learned.field, _in_precision(result, directions))
 
 
@@ -72,20 +73,29 @@ def balance_of(result: FitResult, tangent: Tangent, used: np.ndarray) -> Balance
 def _intervals(
     result: FitResult, tangent: Tangent, balance: Balance, by_group: Jackknife, by_reading: Jackknife
 ) -> dict[str, Interval]:
+    """Readings of a group need not agree, and a group may hold chance that its readings do not show: of the errors by
+    group, by reading and by Laplace the one counts that makes the widest interval."""
     found = {}
     for number, (name, unknown) in enumerate(result.problem.unknowns.items()):
         column = number - balance.unknowns
-        pairs = [(each.errors[column], each.freedom[column]) for each in (by_group, by_reading)]
-        pairs.append((balance.laplace[number], by_reading.freedom[column]))
+        pairs = [(float(each.errors[column]), float(each.freedom[column])) for each in (by_group, by_reading)]
+        pairs.append((float(balance.laplace[number]), float(by_reading.freedom[column])))
+        raw, unit = tangent.learned.unknowns[name], tangent.learned.field.frame.unknowns[number]
         error, half = max(error for error, _ in pairs), max(_half(*pair) for pair in pairs)
-        raw, drift = float(tangent.learned.unknowns[name]), float(balance.newton[column])
-        unit = float(tangent.learned.field.frame.unknowns[number])
-        with jax.enable_x64(True):
-            value = lambda at: float(unknown.value(jnp.asarray(at), unit))  # noqa: B023, E731
-            slope = abs(float(jax.grad(lambda at: unknown.value(at, unit))(raw)))  # noqa: B023
-            ends = value(raw + min(drift, 0.0) - half), value(raw + max(drift, 0.0) + half)
-            found[name] = Interval(min(ends), max(ends), slope * error, value(raw + drift) - value(raw))
+        found[name] = _in_units(unknown, raw, unit, error, half, float(balance.newton[column]))
     return found
+
+
+def _in_units(unknown: Unknown, raw: Array, unit: Array, error: float, half: float, drift: float) -> Interval:
+    """An interval of the raw number as one of the unknown itself, which its bounds hold by construction."""
+
+    def value(moved: float) -> float:
+        return float(unknown.value(raw + moved, unit))
+
+    slope = abs(float(jax.grad(lambda at: unknown.value(at, unit))(raw)))
+    # The map may turn the line around.
+    ends = value(min(drift, 0.0) - half), value(max(drift, 0.0) + half)
+    return Interval(min(ends), max(ends), slope * error, value(drift) - value(0.0))
 
 
 def _half(error: float, freedom: float) -> float:
@@ -95,14 +105,14 @@ def _half(error: float, freedom: float) -> float:
 
 def _directions(tangent: Tangent, balance: Balance, by_group: Jackknife) -> list[Any]:
     """What the weights of the network may move along: the moves of the jackknife and what training had still to go,
-    compressed to the few directions that matter at the readings."""
-    weights = slice(0, len(balance.curvature) - balance.unknowns)
+    compressed to the directions that matter most at the readings; what these miss is made up for by their length."""
+    weights = slice(0, balance.columns.start)
     moves = np.vstack([by_group.moves[:, weights], balance.newton[None, weights]])
     effects = tangent.misfit_rows[:, weights] @ moves.T
     _, sizes, mixed = np.linalg.svd(effects, full_matrices=False)
-    kept = min(MOST_DIRECTIONS, len(sizes))
-    longer = np.sqrt(np.sum(sizes**2) / max(np.sum(sizes[:kept] ** 2), np.finfo(float).tiny))
-    return [tangent.unfold(longer * row) for row in mixed[:kept] @ moves]
+    longer = np.sqrt(np.sum(sizes**2) / max(np.sum(sizes[:DIRECTIONS] ** 2), np.finfo(float).tiny))
+    rows = longer * mixed[:DIRECTIONS] @ moves
+    return [tangent.unfold(row) for row in np.pad(rows, ((0, DIRECTIONS - len(rows)), (0, 0)))]
 
 
 def _in_precision(result: FitResult, directions: list[Any]) -> Any:
