@@ -14,10 +14,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from napinn.certainty import how_sure as how_sure
     from napinn.comparison import compare as compare
     from napinn.errors import InputError as InputError
     from napinn.errors import StorageError as StorageError
     from napinn.fitting import fit as fit
+    from napinn.intervals import Certainty as Certainty
+    from napinn.intervals import Interval as Interval
     from napinn.judgement import judge_seeds as judge_seeds
     from napinn.methods import as_printed as as_printed
     from napinn.methods import b_pinn as b_pinn
@@ -43,20 +46,25 @@ if TYPE_CHECKING:
     from napinn.run_folder import load as load
     from napinn.run_folder import resume as resume
     from napinn.run_folder import save as save
+    from napinn.seeds import SeedFits as SeedFits
+    from napinn.seeds import fit_seeds as fit_seeds
     from napinn.tables import Table as Table
     from napinn.training import Checkpoints as Checkpoints
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Certainty": "intervals",
     "Checkpoints": "training",
     "Clock": "readings",
     "Columns": "readings",
     "FitResult": "result",
     "FitStatus": "result",
     "InputError": "errors",
+    "Interval": "intervals",
     "Problem": "problem",
     "Readings": "readings",
+    "SeedFits": "seeds",
     "StorageError": "errors",
     "Table": "tables",
     "Truth": "report.truth",
@@ -65,6 +73,8 @@ _HOMES = {
     "b_pinn": "methods",
     "compare": "comparison",
     "fit": "fitting",
+    "fit_seeds": "seeds",
+    "how_sure": "certainty",
     "judge_seeds": "judgement",
     "lad_pinn": "methods",
     "load": "run_folder",

@@ -58,12 +58,20 @@ def judge(result: FitResult) -> tuple[FitStatus, tuple[str, ...]]:
 
 
 def judge_seeds(results: Sequence[FitResult]) -> tuple[FitStatus, tuple[str, ...]]:
-    """The status of several fits that differ in their seed alone: that of the worst, unless they disagree."""
+    """The status of several fits that differ in their seed alone: that of the worst, unless they disagree.
+
+    Coefficients disagree when they lie further apart than an interval of any of the fits is wide, or, where there are
+    no intervals, by more than 5 % of themselves."""
     notes = []
     for name in results[0].unknowns:
         found = np.array([result.unknowns[name] for result in results])
         apart, usual = float(np.ptp(found)), float(abs(np.median(found)))
-        if apart > SEEDS_APART * usual:
+        widths = [
+            result.certainty.intervals[name].high - result.certainty.intervals[name].low
+            for result in results
+            if result.certainty is not None
+        ]
+        if apart > max(widths, default=SEEDS_APART * usual):
             notes.append(f"'{name}' ranges from {found.min():.4g} to {found.max():.4g} over {len(results)} seeds.")
     fields = np.stack([result.predicted for result in results])
     for index, name in enumerate(results[0].problem.fields):

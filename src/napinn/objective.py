@@ -129,7 +129,7 @@ def owners(batch: Batch) -> Int[Array, " m"]:
 
 def equation_loss(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, ""]:
     faces = face_residuals(problem, learned, points[:FACE_POINTS])
-    return mean_squares([inner_residuals(problem, learned, points), *faces])
+    return mean_squares([inside_residuals(problem, learned, points), *faces])
 
 
 def mean_squares(residuals: list[Float[Array, "_ _"]]) -> Float[Array, ""]:
@@ -137,7 +137,7 @@ def mean_squares(residuals: list[Float[Array, "_ _"]]) -> Float[Array, ""]:
     return functools.reduce(jnp.add, [jnp.mean(jnp.sum(table * table, axis=1)) for table in residuals])
 
 
-def inner_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, "c e"]:
+def inside_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, "c e"]:
     """What is left of each equation at points of the box, in its unit."""
     values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
     residuals = problem.residuals(points, values, unknown_values(problem, learned))

@@ -20,7 +20,7 @@ def predict(result: FitResult, points: xr.Dataset, source: str = "points") -> xr
 
 
 def predict(result: FitResult, points: pd.DataFrame | xr.Dataset, source: str = "points") -> pd.DataFrame | xr.Dataset:
-    """The points with a column (or variable) for every field, hidden ones too.
+    """The points with a column (or variable) for every field, hidden ones too, and for its spread where it is known.
 
     A table needs a column for each coordinate, under the names and, for dates, the clock that the readings had; a
     dataset needs each coordinate of the problem. A name that is taken already gets `_predicted` behind it.
@@ -28,9 +28,19 @@ def predict(result: FitResult, points: pd.DataFrame | xr.Dataset, source: str = 
     if isinstance(points, xr.Dataset):
         return _on_grid(result, points)
     table = points.reset_index(drop=True)
-    values = result.field(coordinates_of(result, table, source))
-    added = {_free(name, table.columns): values[:, index] for index, name in enumerate(result.problem.outputs)}
-    return table.assign(**added)
+    where = coordinates_of(result, table, source)
+    values = _values(result, where)
+    return table.assign(**{_free(name, table.columns): column for name, column in values.items()})
+
+
+def _values(result: FitResult, points: np.ndarray) -> dict[str, np.ndarray]:
+    """The fields at (n, d) points by name, and then their spreads where these are known."""
+    names = result.problem.outputs
+    found = dict(zip(names, result.field(points).T, strict=True))
+    if result.certainty is not None:
+        spreads = (f"{name}_spread" for name in names)
+        found |= dict(zip(spreads, result.certainty.spread(points).T, strict=True))
+    return found
 
 
 def coordinates_of(result: FitResult, table: pd.DataFrame, source: str) -> np.ndarray:
@@ -58,9 +68,10 @@ def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
     if missing:
         raise InputError(f"the dataset has no coordinate '{missing[0]}'; it needs {', '.join(names)}.")
     grids = xr.broadcast(*(points[name] for name in names))
-    values = result.field.at(**{name: grid.to_numpy() for name, grid in zip(names, grids, strict=True)})
+    values = _values(result, np.stack([grid.to_numpy().astype(float).reshape(-1) for grid in grids], axis=1))
     taken = [str(name) for name in points.variables]
-    return points.assign({_free(name, taken): (grids[0].dims, array) for name, array in values.items()})
+    shape = grids[0].shape
+    return points.assign({_free(name, taken): (grids[0].dims, each.reshape(shape)) for name, each in values.items()})
 
 
 def _free(name: str, taken: pd.Index | list[str]) -> str:

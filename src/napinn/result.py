@@ -20,6 +20,7 @@ import xarray as xr
 from napinn.density import Density
 from napinn.errors import InputError, nearest
 from napinn.gate import FLAG_BELOW
+from napinn.intervals import Certainty, with_spread
 from napinn.networks import BayesianLinear, sampled
 from napinn.objective import Law, Learned
 from napinn.partials import FieldNetwork
@@ -184,6 +185,8 @@ class FitResult:
     """On every sensor, field by field."""
     notes: tuple[str, ...] = ()
     """What the user should know beside the status, a sentence each."""
+    certainty: Certainty | None = None
+    """Intervals and spread, where `napinn.how_sure` was asked for them."""
 
     @property
     def field(self) -> FittedField:
@@ -254,7 +257,7 @@ class FitResult:
         return said
 
     def grid(self, nodes: int | Mapping[str, int] = 41) -> xr.Dataset:
-        """The field on a regular grid over the box."""
+        """The field on a regular grid over the box, with its spread where that is known."""
         axes = {}
         for name, (low, high) in self.problem.coordinates.items():
             count = nodes if isinstance(nodes, int) else nodes[name]
@@ -280,7 +283,7 @@ class FitResult:
         for name, unit in self.problem.units.items():
             if name in dataset:
                 dataset[name].attrs["units"] = unit
-        return dataset
+        return dataset if self.certainty is None else with_spread(dataset, self.certainty, self.problem.outputs)
 
 
 def _coordinate_attributes(name: str) -> dict[str, str]:

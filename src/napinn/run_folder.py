@@ -20,6 +20,7 @@ import pandas as pd
 
 from napinn.errors import InputError, StorageError
 from napinn.fitting import Progress, blank_frame, fit, initial, judged
+from napinn.intervals import DIRECTIONS, Certainty, Interval
 from napinn.io import npz_shapes
 from napinn.io.whole import whole, write_whole
 from napinn.leaves import fill, leaves
@@ -49,7 +50,7 @@ from napinn.settings import encode
 from napinn.training import EVERY, Checkpoints, Method
 from napinn.training.checkpoints import FOLDER as CHECKPOINTS
 
-RESULT = "result.json"
+RESULT, CERTAINTY = "result.json", "certainty.npz"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
@@ -122,10 +123,9 @@ def save(result: FitResult, folder: Path | str) -> None:
 
 
 def _write(result: FitResult, folder: Path) -> None:
-    arrays: dict[str, Any] = leaves((result.learned, result.law))
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    write_whole(folder / "model.npz", content.getvalue())
+    _write_arrays(folder / "model.npz", (result.learned, result.law))
+    if result.certainty is not None:
+        _write_arrays(folder / CERTAINTY, result.certainty.directions)
     write_tables(result.problem, folder)
     write_readings(result.readings_table(), folder)
     write_whole(folder / "sensors.csv", result.sensors_table().to_csv())
@@ -137,6 +137,13 @@ def _write(result: FitResult, folder: Path) -> None:
     (folder / PROGRESS).unlink(missing_ok=True)
     if result.status is not FitStatus.INTERRUPTED:
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def _write_arrays(path: Path, tree: Any) -> None:
+    arrays: dict[str, Any] = leaves(tree)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    write_whole(path, content.getvalue())
 
 
 def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
@@ -164,6 +171,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
             seconds=float(description["seconds"]),
             verdicts=judged(asked.problem, asked.readings, asked.method, annotated["predicted"]),
             notes=tuple(map(str, description.get("notes", ()))),
+            certainty=_certainty(folder / CERTAINTY, description, learned),
         )
     except (OSError, KeyError, TypeError, ValueError):
         raise InputError(f"{folder} is not a whole run: its files do not fit together.") from None
@@ -177,6 +185,7 @@ def describe(result: FitResult) -> dict[str, Any]:
         "message": result.status.value,
         "notes": list(result.notes),
         "unknowns": dict(result.unknowns),
+        **({} if result.certainty is None else _told(result.certainty)),
         "readings": {
             "source": result.readings.source,
             "count": len(result.readings),
@@ -198,6 +207,30 @@ def describe(result: FitResult) -> dict[str, Any]:
         "method": encode(result.method),
         "has_law": result.law is not None,
     }
+
+
+def _told(certainty: Certainty) -> dict[str, Any]:
+    """Intervals in plain values; an open end, which JSON has no number for, is null."""
+    entries = {name: vars(interval) for name, interval in certainty.intervals.items()}
+    plain = {
+        name: {key: float(x) if np.isfinite(x) else None for key, x in each.items()} for name, each in entries.items()
+    }
+    return {"intervals": plain, "intervals_from": certainty.source}
+
+
+def _certainty(path: Path, description: dict[str, Any], learned: Learned) -> Certainty | None:
+    if "intervals" not in description:
+        return None
+    if not isinstance(description["intervals"], dict):
+        raise InputError(f"{path.parent}: its intervals are not given by name.")
+    opened = {"low": -np.inf, "high": np.inf, "error": np.inf, "drift": 0.0}
+    intervals = {
+        str(name): Interval(**{key: none if entry[key] is None else float(entry[key]) for key, none in opened.items()})
+        for name, entry in description["intervals"].items()
+    }
+    moving = eqx.filter(learned.field.network, eqx.is_inexact_array)
+    skeleton = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((DIRECTIONS, *leaf.shape), leaf.dtype), moving)
+    return Certainty(intervals, str(description["intervals_from"]), learned.field, _filled(skeleton, path))
 
 
 def versions() -> dict[str, str]:
@@ -228,7 +261,10 @@ def _restore(path: Path, problem: Problem, method: Method, has_law: bool) -> tup
         return initial(problem, method, frame, key), law
 
     # Only shapes are needed: every number comes from the file.
-    skeleton = eqx.filter_eval_shape(blank)
+    return _filled(eqx.filter_eval_shape(blank), path)
+
+
+def _filled(skeleton: Any, path: Path) -> Any:
     try:
         shapes = npz_shapes(path)
         with np.load(path, allow_pickle=False) as archive:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from napinn.cli.certainty import as_it_is, run_seeds, with_intervals
 from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
 from napinn.fitting import check_readings
@@ -74,6 +75,8 @@ def fit_command(
     out: Path | None,
     overwrite: bool,
     manner: Manner,
+    seeds: int = 1,
+    intervals: bool = False,
 ) -> int:
     recipe = choice.make()
     bound, table = problem_and_readings(problem, readings, Console(stderr=True, quiet=manner.quiet))
@@ -83,7 +86,10 @@ def fit_command(
     request = Request(bound, table, recipe, seed)
     prepare(folder, overwrite)
     begin(request, folder)
-    return tell_result(run_request(request, folder, manner), folder, manner)
+    if seeds > 1:
+        return tell_result(run_seeds(request, folder, manner, seeds, intervals), folder, manner)
+    finish = with_intervals if intervals else as_it_is
+    return tell_result(run_request(request, folder, manner, finish=finish), folder, manner)
 
 
 def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:

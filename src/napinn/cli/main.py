@@ -83,6 +83,8 @@ def fit(
     steps: Steps = None,
     minutes: Annotated[float | None, typer.Option(help="Budget of time; the training fits into it.", min=0.05)] = None,
     seed: Seed = 0,
+    seeds: Annotated[int, typer.Option(help="Fit from so many seeds, keep the best, say how they differ.", min=1)] = 1,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals and the field's spread.")] = False,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
     overwrite: Overwrite = False,
@@ -104,7 +106,8 @@ def fit(
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double, minutes)
     manner = Manner(json, tuple(log or ()), checkpoint_every, verbose, quiet)
-    raise typer.Exit(fit_command(readings, problem or Words(*lists), choice, seed, out, overwrite, manner))
+    given = problem or Words(*lists)
+    raise typer.Exit(fit_command(readings, given, choice, seed, out, overwrite, manner, seeds, intervals))
 
 
 @app.command()
@@ -120,6 +123,14 @@ def resume(
     from napinn.cli.running import Manner
 
     raise typer.Exit(resume_command(run, Manner(json, (), checkpoint_every, verbose, quiet)))
+
+
+@app.command()
+def sure(run: Run, json: Json = False) -> None:
+    """Add 95 % intervals of the coefficients and the spread of the field to a finished run."""
+    from napinn.cli.certainty import sure_command
+
+    sure_command(run, json)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from napinn.result import FitResult, FitStatus
 from napinn.run_folder import describe, save
 from napinn.training import EVERY, Checkpoints
 
+Finish = Callable[[FitResult], FitResult]
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -38,8 +39,10 @@ class Manner:
     quiet: bool = False
 
 
-def run_request(request: Request, folder: Path, manner: Manner, resume: bool = False) -> FitResult:
-    """Fit, with everything that goes on beside it, and save."""
+def run_request(
+    request: Request, folder: Path, manner: Manner, resume: bool = False, finish: Finish = lambda result: result
+) -> FitResult:
+    """Fit, with everything that goes on beside it, and save what `finish` makes of the result."""
     method, console = request.method, Console(stderr=True, quiet=manner.quiet)
     loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in manner.logs)]
     kept = Checkpoints(folder, manner.every)
@@ -53,11 +56,12 @@ def run_request(request: Request, folder: Path, manner: Manner, resume: bool = F
             resume=resume,
         )  # fmt: skip
         logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
-        _save(result, folder)
+        result = finish(result)
+        save_with_report(result, folder)
     return result
 
 
-def _save(result: FitResult, folder: Path) -> None:
+def save_with_report(result: FitResult, folder: Path) -> None:
     try:
         save(result, folder)
         write_report(result, folder / "report.html")
@@ -114,10 +118,7 @@ def exit_code(result: FitResult) -> int:
 
 def show_result(result: FitResult, folder: Path, console: Console) -> None:
     console.print(escape(result.problem.show()), style="bold", soft_wrap=True, highlight=False)
-    table = Table("unknown", "found", "start", box=None)
-    for name, value in result.unknowns.items():
-        table.add_row(name, f"{value:.6g}", _start(result.problem.unknowns[name]))
-    console.print(table)
+    show_unknowns(result, console)
     flagged, total = int(result.flagged.sum()), len(result.readings)
     console.print(
         f"{flagged} of {total} readings flagged as unreliable ({100 * flagged / total:.1f} %)",
@@ -135,6 +136,17 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
         soft_wrap=True,
         highlight=False,
     )
+
+
+def show_unknowns(result: FitResult, console: Console) -> None:
+    table = Table("unknown", "found", "start", box=None)
+    known = {} if result.certainty is None else result.certainty.intervals
+    for name, value in result.unknowns.items():
+        interval = f" ({known[name]})" if name in known else ""
+        table.add_row(name, f"{value:.6g}{interval}", _start(result.problem.unknowns[name]))
+    console.print(table)
+    if result.certainty is not None:
+        console.print(f"in brackets 95 % intervals, from {result.certainty.source}", highlight=False)
 
 
 def _start(unknown: Unknown) -> str:

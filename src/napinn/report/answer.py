@@ -4,6 +4,7 @@ import html
 from collections.abc import Mapping
 
 from napinn.equations import mathml, symbol
+from napinn.intervals import spoken_end
 from napinn.report.labels import share, with_unit
 from napinn.report.truth import Truth
 from napinn.result import FitResult
@@ -39,7 +40,7 @@ def _cards(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         notes = []
         if name in intervals:
             low, high = intervals[name]
-            notes.append(f"95 % interval {low:.4g} to {high:.4g}")
+            notes.append(f"95 % interval {spoken_end(low)} to {spoken_end(high)}")
         if truth is not None and name in truth.unknowns:
             notes.append(f"truth {truth.unknowns[name]:.4g}")
         start = problem.unknowns[name].start

@@ -49,7 +49,7 @@ def report_html(result: FitResult, truth: Truth | None = None, intervals: Interv
     parts = [
         _bar(result),
         "<main>",
-        answer(result, truth, intervals or {}),
+        answer(result, truth, intervals or _intervals(result)),
         *_field_and_sensors(result, view, sensors, truth is not None),
         _section("Noise and reliability", _grid(noise)),
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
@@ -58,6 +58,11 @@ def report_html(result: FitResult, truth: Truth | None = None, intervals: Interv
         "</main>",
     ]
     return page(f"napinn: {result.problem.name}", "".join(parts), ("dress.js", "page.js"), bundle)
+
+
+def _intervals(result: FitResult) -> Intervals:
+    known = {} if result.certainty is None else result.certainty.intervals
+    return {name: (interval.low, interval.high) for name, interval in known.items()}
 
 
 def _field(result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None) -> Json:

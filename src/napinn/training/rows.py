@@ -23,7 +23,7 @@ from napinn.objective import (
     Learned,
     face_residuals,
     frozen_data,
-    inner_residuals,
+    inside_residuals,
     misfits,
     owners,
 )
@@ -47,7 +47,7 @@ def all_rows(
     stiffness: Float[Array, ""] | float,
 ) -> Rows:
     points = batch.collocation
-    parts = [_squares(learned, lambda now, point: inner_residuals(problem, now, point[None])[0], points, stiffness)]
+    parts = [_squares(learned, lambda now, point: inside_residuals(problem, now, point[None])[0], points, stiffness)]
     if problem.placed or problem.periodic:
 
         def faces(now: Learned, point: Float[Array, " d"]) -> Float[Array, " m"]:

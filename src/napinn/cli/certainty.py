@@ -1,0 +1,81 @@
+"""`napinn sure`, and what `napinn fit` does with `--intervals` and `--seeds`."""
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from napinn.certainty import how_sure
+from napinn.cli.progress import progress_display
+from napinn.cli.running import Manner, logged, save_with_report, show_unknowns
+from napinn.errors import InputError, StorageError
+from napinn.io.whole import write_whole
+from napinn.loggers import LOGGERS, HistoryFile, together
+from napinn.request import Request
+from napinn.result import FitResult, FitStatus
+from napinn.run_folder import begin, describe, load
+from napinn.seeds import SeedFits, fit_seeds
+
+UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
+SEEDS = "seeds.csv"
+
+
+def as_it_is(result: FitResult) -> FitResult:
+    return result
+
+
+def with_intervals(result: FitResult) -> FitResult:
+    """The result and how sure it is; an unfinished fit is left as it is."""
+    if result.status in UNFINISHED:
+        return result
+    return replace(result, certainty=how_sure(result))
+
+
+def run_seeds(request: Request, folder: Path, manner: Manner, seeds: int, intervals: bool) -> FitResult:
+    """Fit from several seeds, and save the best of them with a table of all."""
+    method, console = request.method, Console(stderr=True, quiet=manner.quiet)
+    loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in manner.logs)]
+    with (
+        logged(folder, manner),
+        progress_display(f"{method.name}, {seeds} seeds", console) as display,
+        together(loggers, display) as progress,
+    ):
+        found = fit_seeds(request.problem, request.readings, method, seeds=seeds, seed=request.seed, progress=progress)
+        result = _best(found, intervals)
+        logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
+        # What is asked for is now the seed that was chosen, so that a rerun comes to the same numbers.
+        begin(replace(request, seed=result.seed), folder)
+        save_with_report(result, folder)
+        try:
+            write_whole(folder / SEEDS, found.table().to_csv(index=False))
+        except OSError as error:
+            raise StorageError(f"{folder / SEEDS} could not be written: {error.strerror}.") from None
+    return result
+
+
+def _best(found: SeedFits, intervals: bool) -> FitResult:
+    if len(found.results) == 1:
+        return found.chosen
+    if intervals and found.chosen.status not in UNFINISHED:
+        found = found.sure(how_sure(found.chosen))
+    return found.best
+
+
+def sure_command(run: Path, as_json: bool) -> None:
+    """Add intervals and spread to a finished run."""
+    result = load(run)
+    if result.status in UNFINISHED:
+        raise InputError(f"{run} is not finished ({result.status.name}), so there is nothing yet to be sure of.")
+    result = with_intervals(result)
+    save_with_report(result, run)
+    if as_json:
+        told = describe(result)
+        print(json.dumps({key: told[key] for key in ("unknowns", "intervals", "intervals_from")}, ensure_ascii=False))  # noqa: T201
+        return
+    console = Console()
+    show_unknowns(result, console)
+    told = f"added to {run}: result.json, report.html and the spread of the field in field.nc"
+    console.print(escape(told), soft_wrap=True, highlight=False)

@@ -1,0 +1,111 @@
+"""One problem from several seeds: how far the answer depends on where a fit began.
+
+The fits run one after another and share the programs that the first compiled. Stepping them together as one program
+was measured too (`benchmarks/seeds_at_once.py`): on processors it saves little or nothing and takes twice as long to
+compile."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from napinn.errors import InputError
+from napinn.fitting import Progress, fit
+from napinn.intervals import Certainty, Interval
+from napinn.judgement import judge_seeds
+from napinn.problem import Problem
+from napinn.readings import Readings
+from napinn.result import FitResult, FitStatus
+from napinn.training import Method
+
+
+@dataclass(frozen=True, eq=False)
+class SeedFits:
+    """Fits that differ in their seed alone."""
+
+    results: tuple[FitResult, ...]
+    """In the order of their seeds."""
+
+    @property
+    def chosen(self) -> FitResult:
+        """The fit that predicts held-out readings best; where none were held out, the one with the least loss."""
+        return max(self.results, key=score)
+
+    @property
+    def best(self) -> FitResult:
+        """The chosen fit with what all of them say: the status, a note for every coefficient, wider intervals."""
+        status, notes = judge_seeds(self.results)
+        told = tuple(note for note in notes if note not in self.chosen.notes)
+        return replace(
+            self.chosen, status=status, notes=(*self.chosen.notes, *told, self.sentence()), certainty=self._certainty()
+        )
+
+    def sure(self, certainty: Certainty) -> "SeedFits":
+        """The same fits, with intervals for the chosen one."""
+        chosen = self.chosen
+        return SeedFits(tuple(replace(each, certainty=certainty) if each is chosen else each for each in self.results))
+
+    def _certainty(self) -> Certainty | None:
+        certainty = self.chosen.certainty
+        if certainty is None:
+            return None
+        wider = {name: self._widened(name, interval) for name, interval in certainty.intervals.items()}
+        return replace(certainty, intervals=wider, source=f"{certainty.source} and {len(self.results)} seeds")
+
+    def _widened(self, name: str, interval: Interval) -> Interval:
+        """An interval that holds what every seed found."""
+        found = [result.unknowns[name] for result in self.results]
+        return replace(interval, low=min(interval.low, *found), high=max(interval.high, *found))
+
+    def table(self) -> pd.DataFrame:
+        """One row a seed: its coefficients, score, status, and whether it was chosen."""
+        chosen = self.chosen
+        rows = [
+            {"seed": each.seed, **each.unknowns, "score": score(each), "status": each.status.name,
+             "seconds": round(each.seconds, 1), "chosen": each is chosen}
+            for each in self.results
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def sentence(self) -> str:
+        """How far the seeds are apart."""
+        count = len(self.results)
+        found = {name: np.array([each.unknowns[name] for each in self.results]) for name in self.chosen.unknowns}
+        ranges = [f"'{name}' from {values.min():.4g} to {values.max():.4g}" for name, values in found.items()]
+        spoken = f" found {', '.join(ranges)}" if ranges else " were fitted"
+        return f"{count} seeds{spoken}; this is seed {self.chosen.seed}, the best {_by(self.chosen)}."
+
+
+def fit_seeds(
+    problem: Problem,
+    readings: Readings,
+    method: Method | None = None,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SeedFits:
+    """Fits from `seeds` seeds, the first of which is `seed`.
+
+    An interrupt (Ctrl-C) ends it with the seeds that are done, or with the first as far as it came."""
+    if seeds < 2:
+        raise InputError(f"several seeds are at least 2, not {seeds}; one fit is `fit`.")
+    done: list[FitResult] = []
+    for number in range(seed, seed + seeds):
+        result = fit(problem, readings, method, seed=number, progress=progress)
+        if result.status is FitStatus.INTERRUPTED:
+            return SeedFits(tuple(done or [result]))
+        done.append(result)
+    return SeedFits(tuple(done))
+
+
+def score(result: FitResult) -> float:
+    """How well a fit did by itself, higher being better; truth has no part in it."""
+    last = result.history.iloc[-1] if len(result.history) else pd.Series(dtype=float)
+    if "held_out" in last and np.isfinite(last["held_out"]):
+        return float(last["held_out"])
+    return -float(last["total"]) if "total" in last and np.isfinite(last["total"]) else -np.inf
+
+
+def _by(result: FitResult) -> str:
+    return "on held-out readings" if "held_out" in result.history else "by its loss, for none were held out"
