@@ -63,8 +63,8 @@ PROBLEMS = {
         lambda x, t: np.exp(-0.8 * t),
     ),
     "logistic": Made(
-        Problem({"t": (0.0, 4.0)}, ("u",), ("u_t = r*u*(1 - u/K)",), {"r": Unknown(1.0), "K": Unknown(1.0, low=0.0)}),
-        {"r": 1.5, "K": 2.0},
+        Problem({"t": (0.0, 4.0)}, ("u",), ("u_t = r*u - s*u**2",), {"r": Unknown(1.0), "s": Unknown(0.5, low=0.0)}),
+        {"r": 1.5, "s": 0.75},
         _logistic,
     ),
     "oscillator": Made(

@@ -104,7 +104,8 @@ def test_the_interval_of_a_slope_is_students(fitted):
     result, covariance = fitted
     interval = result.certainty.intervals["k"]
     exact = np.sqrt(covariance[1, 1])
-    assert interval.error == pytest.approx(exact, rel=1e-6)
+    # Laplace's error may be the larger, a little: it also counts what freedom the equation leaves.
+    assert exact * (1.0 - 1e-6) < interval.error < 1.03 * exact
     half = 0.5 * (interval.high - interval.low)
     assert half / interval.error == pytest.approx(student.isf(0.025, 22), rel=0.02)
     assert interval.drift == pytest.approx(0.0, abs=1e-9)
@@ -193,10 +194,10 @@ def test_leaving_out_is_exact_where_rows_differ_in_slope():
 
 @pytest.mark.parametrize("noise", ["gaussian", "skewed", "offsets"])
 def test_intervals_hold_the_truth_as_often_as_they_say(noise):
-    """Four hundred simulated regressions; offsets are shared by the readings of a sensor."""
+    """Three hundred simulated regressions; offsets are shared by the readings of a sensor."""
     random, held = np.random.default_rng(1), 0
     sensor = np.repeat(np.arange(10), 6)
-    for _ in range(400):
+    for _ in range(300):
         time = random.uniform(-1.0, 1.0, 60)
         drawn = {
             "gaussian": lambda: random.normal(size=60),
@@ -211,7 +212,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(noise):
         balance = Balance(np.zeros(1), 10.0 * np.array([[0.0, 1.0, -1.0]]), rows, 1.0, 1)
         found = jackknife(balance, sensor, slice(-1, None))
         held += abs(weights[1]) < student.isf(0.025, found.freedom[0]) * found.errors[0]
-    assert 0.93 <= held / 400 <= 0.99
+    assert 0.93 <= held / 300 <= 0.99
 
 
 @pytest.fixture(scope="module")
