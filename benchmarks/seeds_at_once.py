@@ -58,8 +58,10 @@ def programs(size: str, seeds: int) -> tuple[Callable[[int], None], Callable[[in
     step, still = step_of(PROBLEM, method, phase), eqx.filter(states[0], eqx.is_array, inverse=True)
 
     def run(moving: State, count: jax.Array) -> State:
+        share = Share(jnp.ones((), dtype), jnp.ones((), dtype))
+
         def body(_: jax.Array, now: State) -> State:
-            after, _ = step(eqx.combine(now, still), data, jnp.zeros((0,), dtype), jnp.asarray(0.1, dtype))
+            after = step(eqx.combine(now, still), data, jnp.zeros((0,), dtype), share)[0]
             return eqx.filter(after, eqx.is_array)
 
         return jax.lax.fori_loop(0, count, body, moving)

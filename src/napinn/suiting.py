@@ -15,7 +15,7 @@ import dataclasses
 
 from napinn.density import GMM, Compressed, RunningSpread, Shrunk
 from napinn.likelihood import Likelihood
-from napinn.losses import Loss
+from napinn.losses import Huber, Loss
 from napinn.networks import FLS, MLP
 from napinn.problem import Problem
 from napinn.readings import Readings
@@ -26,8 +26,10 @@ MANY = 1000
 """With as many readings as this, nothing is few."""
 LIGHTEST, LIGHT, STIFFEST = 1e-4, 1e-2, 100.0
 """Weights of the equations: when training begins, when the warm-up ends, and in the end."""
-APPROACH, REFINEMENT = 1 / 250, 1 / 100
+APPROACH, REFINEMENT = 1 / 200, 1 / 100
 """Gauss–Newton steps after the warm-up and in the end, as shares of the budget of steps."""
+HUBER = 0.1
+"""Misfits in the approach are squared up to this many deviations of the field, and absolute beyond."""
 KEPT = 1 / 3
 """How much remains of the phases in between, which then only have to learn law and gate."""
 RESIDUALS = 512
@@ -71,10 +73,12 @@ def for_few(method: Method, readings: int, problem: Problem) -> Method:
     for phase in method.phases:
         if phase.kind is Kind.PLAIN:
             phases.append(dataclasses.replace(phase, stiffness=(LIGHTEST, LIGHT)))
-            phases.append(_newton("approach", method, APPROACH, phase.loss, newton, (0.1 * LIGHT, 1.0)))
+            phases.append(_newton("approach", method, APPROACH, Huber(HUBER), newton, (LIGHT, 1.0)))
         elif phase.kind is Kind.GATED:
             steps = max(round(KEPT * phase.steps), 1)
-            phases.append(dataclasses.replace(phase, loss=loss, steps=steps, optimiser=method.optimiser))
+            # The first one begins afresh after Gauss–Newton steps; the next goes on.
+            afresh = method.optimiser if phases[-1].kind is not Kind.GATED else None
+            phases.append(dataclasses.replace(phase, loss=loss, steps=steps, optimiser=afresh))
         else:
             phases.append(phase)
     phases.append(_newton("refinement", method, REFINEMENT, loss, newton, (1.0, STIFFEST)))
