@@ -28,7 +28,7 @@ from napinn.problem import Problem, Unknown
 from napinn.readings import Readings, read_table
 from napinn.training import State, begin, load
 from napinn.training.loop import enter
-from napinn.training.steps import step_of
+from napinn.training.steps import Share, step_of
 
 RESULT = Path(__file__).parent / "results" / "seeds_at_once.json"
 SIZES = {"small": (16, 2, 64), "middle": (32, 3, 256), "default": (80, 5, 1024)}
