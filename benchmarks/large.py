@@ -47,8 +47,8 @@ def write_readings(rows: int, path: Path) -> None:
     t = np.tile(np.linspace(0.0, 1.0, rows // SENSORS), SENSORS)
     value = np.exp(-0.1 * np.pi**2 * t) * np.sin(np.pi * x) + 0.05 * random.standard_normal(len(t))
     value[random.random(len(t)) < 0.1] += 1.0
-    names = pd.Categorical.from_codes(sensor, [f"bar {number}" for number in range(SENSORS)])
-    pd.DataFrame({"sensor": names.astype(str), "x": x, "t": t, "T": value}).to_parquet(path, index=False)
+    names = np.array([f"bar {number}" for number in range(SENSORS)], dtype=object)
+    pd.DataFrame({"sensor": names[sensor], "x": x, "t": t, "T": value}).to_parquet(path, index=False)
 
 
 def run(*words: str) -> dict[str, Any]:

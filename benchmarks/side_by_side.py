@@ -95,7 +95,8 @@ def write_work(start: Start, path: Path) -> float:
     given: dict[str, Any] = {**layers, "collocation": pool, "places": places, "values": values}
     path.parent.mkdir(exist_ok=True)
     np.savez(path, problem=np.array(start.benchmark.problem.name), start=np.array(unknown.started()), **given)
-    batch = Batch(*(jnp.asarray(array[:BATCH]) for array in (pool, places, values)), None)
+    first = [jnp.asarray(array[:BATCH]) for array in (pool, places, values)]
+    batch = Batch(first[0], first[1], first[2], None)
     return float(jax.jit(lambda: plain_loss(start.benchmark.problem, Squared(), learned, batch)[0])())
 
 

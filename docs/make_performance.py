@@ -57,8 +57,8 @@ def speed(found: Json) -> Iterator[str]:
     yield f"- Twice the collocation points: {growth['twice_the_points']['ratio']:.2f} times."
     yield f"- The field at {found['field']['points']:,} points: {found['field']['seconds']:.2f} s."
     yield (
-        f"- `napinn --help`: {start['help']} s. A fit trains {start['first_fit']['training_after']} s after its process "
-        f"began, a second one of the same shape {start['second_fit']['training_after']} s after."
+        f"- `napinn --help`: {start['help']} s. A fit trains {start['first_fit']['training_after']} s after its "
+        f"process began, a second one of the same shape {start['second_fit']['training_after']} s after."
     )
     yield f"- Peak memory of the demonstration: {found['demo_memory']['gigabytes']} GB."
     yield ""

@@ -43,7 +43,7 @@ from napinn.training import (
     train,
 )
 from napinn.training.checkpoints import latest
-from napinn.training.devices import everywhere, mesh_of
+from napinn.training.devices import Device, everywhere, mesh_of
 from napinn.verdicts import SensorVerdict, condemned
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def fit(
     progress: Progress | None = None,
     checkpoints: Checkpoints | Path | str | None = None,
     resume: bool = False,
-    devices: Sequence[jax.Device] | None = None,
+    devices: Sequence[Device] | None = None,
 ) -> FitResult:
     """Fit field, unknowns and noise law to readings.
 

@@ -4,7 +4,7 @@ The compiler does the rest: a loss is a mean over the batch, so the parts of its
 a step. What comes out is what one device gives, but for the order in which numbers are added."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -16,10 +16,12 @@ from napinn.errors import InputError
 from napinn.training.phases import Method
 
 Tree = TypeVar("Tree")
+Device = Any
+"""One of `jax.devices()`, whose class type checkers do not know."""
 AXIS = "batch"
 
 
-def mesh_of(devices: Sequence[jax.Device] | None, method: Method) -> Mesh | None:
+def mesh_of(devices: Sequence[Device] | None, method: Method) -> Mesh | None:
     """The devices in a row; None where there is one, or none was named."""
     if devices is None or len(devices) < 2:
         return None
