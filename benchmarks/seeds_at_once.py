@@ -59,8 +59,8 @@ def programs(size: str, seeds: int) -> tuple[Callable[[int], None], Callable[[in
 
     def run(moving: State, count: jax.Array) -> State:
         def body(_: jax.Array, now: State) -> State:
-            after, _ = step(eqx.combine(now, still), data, jnp.zeros((0,), dtype), jnp.asarray(0.1, dtype))
-            return eqx.filter(after, eqx.is_array)
+            share = jnp.asarray(0.1, dtype)
+            return eqx.filter(step(eqx.combine(now, still), data, jnp.zeros((0,), dtype), share)[0], eqx.is_array)
 
         return jax.lax.fori_loop(0, count, body, moving)
 
