@@ -123,9 +123,11 @@ def test_the_spread_of_the_field_is_that_of_the_regression_line(fitted):
 def test_what_training_had_still_to_go_is_found_and_held(scattered):
     weights, _ = least_squares(scattered)
     away = line_result(scattered, weights + np.array([0.1, -0.2]), unknowns={"k": weights[1] - 0.25})
-    interval = how_sure(away).intervals["k"]
+    certainty = how_sure(away)
+    interval = certainty.intervals["k"]
     assert away.unknowns["k"] + interval.drift == pytest.approx(weights[1], rel=1e-9)
     assert interval.low < away.unknowns["k"] < weights[1] < interval.high
+    assert certainty.doubts() == ("'k' had about 0.25 still to go, so take more steps.",)
 
 
 @pytest.mark.parametrize("equation", ["u_t = k + c", "u_t = k + 0*c", "u_t = k + c*q"])
@@ -138,7 +140,9 @@ def test_what_cannot_be_determined_has_no_end(scattered, equation):
     weights, _ = least_squares(scattered)
     traded = equation == "u_t = k + c"
     raw = {"k": weights[1] - np.log1p(np.exp(0.3)) * traded, "c": 0.3}
-    found = how_sure(line_result(scattered, weights, problem, raw)).intervals
+    certainty = how_sure(line_result(scattered, weights, problem, raw))
+    found = certainty.intervals
+    assert "The readings do not determine 'c', so its interval is open." in certainty.doubts()
     assert (found["c"].low, found["c"].high) == (0.0, np.inf)
     assert found["k"].bounded is not traded
     assert str(found["c"]) == "0 … ∞"

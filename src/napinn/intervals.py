@@ -63,6 +63,16 @@ class Certainty:
     directions: Any
     """The network's arrays, each with a leading axis of `DIRECTIONS`: one standard deviation along each."""
 
+    def doubts(self) -> tuple[str, ...]:
+        """A sentence for every unknown that nothing determines, or that training had left far from its end."""
+        found = []
+        for name, interval in self.intervals.items():
+            if not math.isfinite(interval.error):
+                found.append(f"The readings do not determine '{name}', so its interval is open.")
+            elif abs(interval.drift) > interval.error:
+                found.append(f"'{name}' had about {interval.drift:.2g} still to go, so take more steps.")
+        return tuple(found)
+
     def spread(self, points: np.ndarray) -> np.ndarray:
         """One standard deviation of the field, (n, f), at (n, d) points."""
         dtype = self.field.frame.gain.dtype

@@ -147,6 +147,8 @@ def show_unknowns(result: FitResult, console: Console) -> None:
     console.print(table)
     if result.certainty is not None:
         console.print(f"in brackets 95 % intervals, from {result.certainty.source}", highlight=False)
+        for doubt in result.certainty.doubts():
+            console.print(escape(doubt), style="yellow", soft_wrap=True, highlight=False)
 
 
 def _start(unknown: Unknown) -> str:

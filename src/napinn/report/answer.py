@@ -21,6 +21,7 @@ def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
     problem = result.problem
     plain = "".join(mathml(equation) for equation in problem.written)
     found = "".join(mathml(equation, result.unknowns) for equation in problem.written)
+    doubts = () if result.certainty is None else result.certainty.doubts()
     numbers = (
         f'<h2>With the numbers found</h2><div class="equation" tabindex="0">{found}</div>' if result.unknowns else ""
     )
@@ -28,7 +29,7 @@ def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         f'<section class="answer"><h1>{html.escape(problem.name)}</h1>'
         f'<div class="equation" tabindex="0">{plain}</div>'
         f"{_cards(result, truth, intervals)}"
-        f'<p class="status{doubt}">{html.escape(" ".join((result.status.value, *result.notes)))}</p>'
+        f'<p class="status{doubt}">{html.escape(" ".join((result.status.value, *result.notes, *doubts)))}</p>'
         f"{_faulty(result)}<p>{_sensors_sentence(result)}</p>{numbers if result.unknowns else ''}</section>"
     )
 
