@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from napinn.run_folder import save as save
     from napinn.tables import Table as Table
     from napinn.training import Checkpoints as Checkpoints
+    from napinn.verification.findings import Verification as Verification
+    from napinn.verification.verifying import verify as verify
 
 __version__ = "0.1.0"
 
@@ -61,6 +63,7 @@ _HOMES = {
     "Table": "tables",
     "Truth": "report.truth",
     "Unknown": "problem",
+    "Verification": "verification.findings",
     "as_printed": "methods",
     "b_pinn": "methods",
     "compare": "comparison",
@@ -79,6 +82,7 @@ _HOMES = {
     "read_table": "readings",
     "resume": "run_folder",
     "save": "run_folder",
+    "verify": "verification.verifying",
     "write_report": "report.html",
 }
 PUBLIC = tuple(sorted(_HOMES))

@@ -47,7 +47,7 @@ from napinn.settings import encode
 from napinn.training import EVERY, Checkpoints, Method
 from napinn.training.checkpoints import FOLDER as CHECKPOINTS
 
-RESULT = "result.json"
+RESULT, VERIFICATION = "result.json", "verify.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
@@ -120,6 +120,8 @@ def save(result: FitResult, folder: Path | str) -> None:
 
 
 def _write(result: FitResult, folder: Path) -> None:
+    # What was found of an earlier result in this folder does not hold of a new one.
+    (folder / VERIFICATION).unlink(missing_ok=True)
     arrays: dict[str, Any] = leaves((result.learned, result.law))
     content = io.BytesIO()
     np.savez(content, **arrays)
