@@ -3,59 +3,18 @@ why."""
 
 import math
 import re
-from collections.abc import Callable, Mapping
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pytest
 
-from napinn.fitting import blank_frame
-from napinn.gate import Gate
-from napinn.methods import pinn
-from napinn.objective import Learned
-from napinn.partials import FieldNetwork
+from known_results import known
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.result import FitResult, FitStatus
 from napinn.tables import Table
 from napinn.verification.evolution import Evolution, Obstacle, evolution_of
 from napinn.verification.findings import Check, Outcome
 from napinn.verification.forward import check_forward
 from napinn.verification.lines import stencil
-
-Formula = Callable[..., object]
-
-
-class Formulas(eqx.Module):
-    """A field that is known in closed form, in place of a network."""
-
-    formulas: tuple[Formula, ...] = eqx.field(static=True)
-
-    def __call__(self, points: jax.Array) -> jax.Array:
-        columns = [jnp.asarray(formula(*points.T)) for formula in self.formulas]
-        return jnp.stack([jnp.broadcast_to(column, points.shape[:1]) for column in columns], axis=1)
-
-
-def known(problem: Problem, unknowns: Mapping[str, float], *formulas: Formula) -> FitResult:
-    """The result of a fit that found these coefficients and this field."""
-    rng = np.random.default_rng(0)
-    points = rng.uniform(problem.lows, problem.highs, (20, len(problem.lows)))
-    field = FieldNetwork(Formulas(formulas), blank_frame(problem, jnp.dtype(jnp.float64)))
-    values = np.asarray(field(jnp.asarray(points)))
-    table = pd.DataFrame(points, columns=list(problem.coordinates))
-    for number, name in enumerate(problem.fields):
-        table[name] = values[:, number]
-    readings = read_table(table, tuple(problem.coordinates), problem.fields)
-    learned = Learned(
-        field, {name: jnp.asarray(value) for name, value in unknowns.items()}, Gate().init(jnp.dtype(jnp.float64))
-    )
-    return FitResult(
-        problem, pinn(1), readings, 0, learned, None, unknowns, readings.values, np.ones(len(readings)),
-        pd.DataFrame(), FitStatus.CONVERGED, 0.0,
-    )  # fmt: skip
 
 
 def difference(check: Check) -> float:
