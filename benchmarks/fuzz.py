@@ -1,28 +1,36 @@
 """Random and damaged input by the thousand: each is read, or refused in one sentence; none is a traceback.
 
     python benchmarks/fuzz.py                       # 100,000 equations, 2,000 of each other kind
-    python benchmarks/fuzz.py --equations 1000 --others 50
+    python benchmarks/fuzz.py --equations 1000 --others 50 --only .mat
+    python benchmarks/fuzz.py --keep /tmp/bad       # keeps what was not answered as promised, to look at
 
-Counts go to `benchmarks/results/fuzz.json`."""
+Three promises are held: no exception but a sentence, no more than a second of processor time, and nothing executed: an
+audit hook sees every program that is run, every class that is unpickled, every connection and every piece of code
+that comes from no file. Counts go to `benchmarks/results/fuzz.json`."""
 
 import argparse
 import json
 import random
+import signal
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import jax
 import numpy as np
 import pandas as pd
+import scipy.io
 
 from napinn import InputError, Problem, Unknown, law_pinn, load, read_table
 from napinn.equations import Names, bind
+from napinn.experiments.provenance import provenance
 from napinn.fitting import fit, frame_of, initial
 from napinn.io import read_file
 from napinn.networks import MLP
@@ -35,6 +43,9 @@ from napinn.training import load as load_data
 from napinn.training.checkpoints import found, read
 
 RESULTS = Path(__file__).parent / "results" / "fuzz.json"
+PROMISED = ("read", "refused")
+LONGEST = 1.0
+"""Seconds of processor time, all threads together, in which an input must be answered."""
 NAMES = Names(("x", "t"), ("u", "v"), ("D", "k"), {"c": 1.0}, {})
 WORDS = [
     "u", "v", "u_t", "u_x", "u_xx", "v_xt", "D", "k", "c", "x", "t", "+", "-", "*", "/", "**", "(", ")", "=", "==", ",",
@@ -84,8 +95,50 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(found)
 
 
-def judged(attempt: Callable[[], Any]) -> str:
-    """How it went: read, refused in a sentence, or what should not have happened."""
+class TooLong(BaseException):
+    """No `except Exception` may swallow it."""
+
+
+class Watch:
+    """What happened while an input was read that must not: code of no file, a program, a class from a pickle, a
+    traceback that a library prints by itself."""
+
+    FORBIDDEN = ("pickle.find_class", "os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen",
+                 "socket.connect", "ctypes.dlopen")  # fmt: skip
+
+    def __init__(self) -> None:
+        self.on = False
+        self.seen: list[str] = []
+        sys.addaudithook(self.hear)
+        signal.signal(signal.SIGPROF, self.stop)
+        sys.unraisablehook = lambda told: self.seen.append(f"printed {told.exc_type.__name__}")
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.on and (event in self.FORBIDDEN or (event == "exec" and _of_no_file(arguments[0]))):
+            self.seen.append(f"executed ({event})")
+
+    def stop(self, number: int, frame: Any) -> None:
+        raise TooLong
+
+    def judged(self, attempt: Callable[[], Any]) -> str:
+        """How it went: read, refused in a sentence, or what should not have happened."""
+        self.seen, self.on = [], True
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        try:
+            told = _outcome(attempt)
+        except TooLong:
+            told = "took too long"
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+            self.on = False
+        return self.seen[0] if self.seen else told
+
+
+def _of_no_file(code: object) -> bool:
+    return isinstance(code, CodeType) and code.co_filename.startswith("<") and "frozen" not in code.co_filename
+
+
+def _outcome(attempt: Callable[[], Any]) -> str:
     try:
         attempt()
     except InputError as error:
@@ -96,19 +149,49 @@ def judged(attempt: Callable[[], Any]) -> str:
     return "read"
 
 
-def fuzz_equations(count: int) -> Counter[str]:
-    chance = random.Random(0)
-    return Counter(judged(lambda: bind(equation(chance), NAMES)) for _ in range(count))
+@dataclass(frozen=True)
+class Trial:
+    """Which kinds of input are tried how often, and where those are kept that were not answered as promised."""
 
+    watch: Watch
+    count: int
+    only: str | None = None
+    keep: Path | None = None
 
-def fuzz_file(path: Path, content: bytes, attempt: Callable[[], Any], count: int) -> Counter[str]:
-    """Damage one file again and again; it is whole again afterwards."""
-    chance, seen = random.Random(1), Counter[str]()
-    for _ in range(count):
-        path.write_bytes(damaged(content, chance))
-        seen[judged(attempt)] += 1
-    path.write_bytes(content)
-    return seen
+    def equations(self, count: int) -> dict[str, Counter[str]]:
+        if not self.wants("equation"):
+            return {}
+        chance, seen = random.Random(0), Counter[str]()
+        for _ in range(count):
+            text = equation(chance)
+            seen[told := self.watch.judged(lambda text=text: bind(text, NAMES))] += 1
+            self.kept("equation.txt", told, text.encode("utf-8", "surrogatepass"))
+        return {"equation": seen}
+
+    def file(self, name: str, path: Path, content: bytes, attempt: Callable[[], Any]) -> dict[str, Counter[str]]:
+        """Damage one file again and again; it is whole again afterwards."""
+        if not self.wants(name):
+            return {}
+        path.write_bytes(content)
+        # Once whole, so that it is known to be readable and everything has been imported and compiled.
+        attempt()
+        chance, seen = random.Random(1), Counter[str]()
+        for _ in range(self.count):
+            spoilt = damaged(content, chance)
+            path.write_bytes(spoilt)
+            seen[told := self.watch.judged(attempt)] += 1
+            self.kept(path.name, told, spoilt)
+        path.write_bytes(content)
+        return {name: seen}
+
+    def wants(self, name: str) -> bool:
+        return self.only is None or self.only == name
+
+    def kept(self, name: str, told: str, content: bytes) -> None:
+        if self.keep is not None and told not in PROMISED:
+            self.keep.mkdir(parents=True, exist_ok=True)
+            number = len(list(self.keep.iterdir()))
+            (self.keep / f"{number:03d} {told} {name}").write_bytes(content)
 
 
 def small_method() -> Method:
@@ -130,56 +213,68 @@ def small_run(folder: Path) -> tuple[Request, bytes]:
     return request, content
 
 
-def fuzz_files(where: Path, count: int) -> dict[str, Counter[str]]:
+def reader_files(where: Path) -> dict[Path, bytes]:
+    """The same small table in every format that is read."""
+    frame = pd.DataFrame({"t": np.arange(5.0), "u": np.arange(5.0) ** 2})
+    arrays: dict[str, Any] = {str(name): frame[name].to_numpy() for name in frame}
+    files = {ending: where / f"r.{ending}" for ending in ("csv", "tsv", "npz", "mat", "parquet", "nc")}
+    frame.to_csv(files["csv"], index=False)
+    frame.to_csv(files["tsv"], index=False, sep="\t")
+    np.savez(files["npz"], allow_pickle=False, **arrays)
+    scipy.io.savemat(files["mat"], arrays)
+    frame.to_parquet(files["parquet"])
+    frame.set_index("t").to_xarray().to_netcdf(files["nc"], engine="h5netcdf")
+    return {path: path.read_bytes() for path in files.values()}
+
+
+def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
     run = where / "run"
     request, checkpoint = small_run(run)
-    csv = (run / "readings.csv").read_bytes()
-    npz, parquet = where / "r.npz", where / "r.parquet"
-    np.savez(npz, t=np.arange(5.0), u=np.arange(5.0))
-    pd.DataFrame({"t": np.arange(5.0), "u": np.arange(5.0)}).to_parquet(parquet)
-    problem, table, moment = where / "p.yaml", where / "r.csv", where / "1.checkpoint"
+    problem, moment = where / "p.yaml", where / "1.checkpoint"
     with jax.enable_x64(False):
         data, _ = load_data(request.problem, request.readings, np.dtype(np.float32))
         frame = frame_of(request.problem, request.readings, request.method, np.dtype(np.float32))
-        key = jax.random.key(0)
-        first, digest = first_state(request.method, initial(request.problem, request.method, frame, key), key), ""
-        digest = request.digest()
-        seen = {
-            "checkpoint": fuzz_file(
-                moment, checkpoint, lambda: read(moment, digest, request.method, first, data), count
-            )
-        }
-    seen["problem file"] = fuzz_file(problem, PROBLEM_TEXT.encode(), lambda: load_problem_file(problem), count)
-    for path, content in ((table, csv), (npz, npz.read_bytes()), (parquet, parquet.read_bytes())):
-        seen[path.suffix] = fuzz_file(path, content, lambda path=path: read_file(path), count)
-    for name in ("result.json", "model.npz", "readings.csv"):
-        content = (run / name).read_bytes()
-        seen[f"run folder, {name}"] = fuzz_file(run / name, content, lambda: load(run), count)
+        key, digest = jax.random.key(0), request.digest()
+        first = first_state(request.method, initial(request.problem, request.method, frame, key), key)
+        seen = trial.file("checkpoint", moment, checkpoint, lambda: read(moment, digest, request.method, first, data))
+    seen |= trial.file("problem file", problem, PROBLEM_TEXT.encode(), lambda: load_problem_file(problem))
+    for path, content in reader_files(where).items():
+        seen |= trial.file(path.suffix, path, content, lambda path=path: tidied(path))
+    for name in ("result.json", "model.npz", "readings.csv", "history.csv"):
+        seen |= trial.file(f"run folder, {name}", run / name, (run / name).read_bytes(), lambda: load(run))
     (run / "result.json").unlink()
-    content = (run / "request.json").read_bytes()
-    seen["request.json"] = fuzz_file(run / "request.json", content, lambda: read_request(run), count)
-    return seen
+    asked = run / "request.json"
+    return seen | trial.file("request.json", asked, asked.read_bytes(), lambda: read_request(run))
+
+
+def tidied(path: Path) -> Any:
+    """As the commands read a file: the table, and then its readings."""
+    return read_table(read_file(path, {"t", "u"}).table, ("t",), ("u",), source=path.name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--equations", type=int, default=100_000)
     parser.add_argument("--others", type=int, default=2_000)
+    parser.add_argument("--only", help="One kind of input, for example '.csv'.")
+    parser.add_argument("--keep", type=Path, help="Folder for inputs that were not answered as promised.")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    began = time.monotonic()
+    began, made = time.monotonic(), provenance()
+    trial = Trial(Watch(), arguments.others, arguments.only, arguments.keep)
     with tempfile.TemporaryDirectory() as where:
-        seen = {"equation": fuzz_equations(arguments.equations), **fuzz_files(Path(where), arguments.others)}
-    bad = {kind: sorted(set(counts) - {"read", "refused"}) for kind, counts in seen.items()}
+        seen = trial.equations(arguments.equations) | fuzz_files(Path(where), trial)
+    kept = all(told in PROMISED for counts in seen.values() for told in counts)
     told = {
-        "all_as_promised": not any(bad.values()),
+        "all_as_promised": kept,
+        "made": made,
         "seconds": round(time.monotonic() - began, 1),
         "counts": {kind: dict(counts) for kind, counts in seen.items()},
     }
     arguments.out.write_text(json.dumps(told, indent=2) + "\n")
     print(json.dumps(told, indent=2))  # noqa: T201
-    sys.exit(any(bad.values()))
+    sys.exit(not kept)
 
 
 if __name__ == "__main__":

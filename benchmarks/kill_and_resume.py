@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from napinn.experiments.provenance import provenance
+
 RESULTS = Path(__file__).parent / "results" / "kill_and_resume.json"
 COMMAND = [sys.executable, "-c", "from napinn.cli.main import run; run()"]
 UNTIMED = ("unknowns", "status", "notes", "noise", "seed", "readings", "method", "problem", "versions")
@@ -100,7 +102,7 @@ def main() -> None:
     parser.add_argument("--method", default="law_pinn")
     parser.add_argument("--longest", type=float, default=30.0, help="Most seconds before a kill.")
     arguments = parser.parse_args()
-    kills, fits = 0, []
+    kills, fits, made = 0, [], provenance()
     while kills < arguments.kills:
         with tempfile.TemporaryDirectory() as where:
             left = arguments.kills - kills
@@ -111,7 +113,10 @@ def main() -> None:
         kills += outcome.kills
         print(json.dumps(vars(outcome)), flush=True)  # noqa: T201
     same = all(each[name] for each in fits for name in ("same_result", "same_readings", "same_arrays"))
-    RESULTS.write_text(json.dumps({"kills": kills, "all_the_same": same, "fits": fits}, indent=2) + "\n")
+    settings = {"method": arguments.method, "steps": arguments.steps, "longest": arguments.longest}
+    told = {"kills": kills, "all_the_same": same, "made": made, **settings, "fits": fits}
+    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
+    sys.exit(not same)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import xarray as xr
 
 from napinn import Clock, Columns, InputError, Problem, Unknown, fit, load, pinn, read_readings, read_table, save
 from napinn.io import ArrayName, read_file, write_table
+from napinn.io.mat5 import matlab_arrays
 from napinn.networks import MLP
 from napinn.problem_file import bind_readings, parse_problem, sheet_of
 
@@ -247,3 +248,36 @@ def test_each_mistake_in_a_mapping_of_arrays_gets_its_sentence(tmp_path, arrays,
     file = parse_problem({**HEAT, "arrays": arrays}, "p.yaml")
     with pytest.raises(InputError, match=said.replace("?", r"\?")):
         sheet_of(file, written(tmp_path, ".npz"), "p.yaml")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_matlab_arrays_are_those_that_scipy_reads(compressed):
+    content = io.BytesIO()
+    numbers = {
+        "a": np.random.default_rng(0).normal(size=(3, 4)),
+        "a_long_name": np.arange(5),
+        "short": np.int16([-1, 5]),
+        "cube": np.arange(24.0).reshape(2, 3, 4),
+        "single": np.float32([[1.5, 2.5]]),
+        "flags": np.array([True, False]),
+        "none": np.zeros((0, 3)),
+    }
+    others = {"text": "abc", "complex": np.array([1 + 2j]), "structure": {"x": 1.0}}
+    scipy.io.savemat(content, {**numbers, **others}, do_compression=compressed)
+    found = matlab_arrays(content.getvalue())
+    assert found.keys() == numbers.keys()
+    expected = scipy.io.loadmat(io.BytesIO(content.getvalue()))
+    for name, array in found.items():
+        np.testing.assert_array_equal(array.values, expected[name], strict=True)
+
+
+def test_a_matlab_file_cut_anywhere_is_refused_or_holds_whole_arrays():
+    content = io.BytesIO()
+    scipy.io.savemat(content, {"t": np.arange(5.0), "u": np.arange(5.0) ** 2})
+    whole = content.getvalue()
+    for length in range(len(whole)):
+        try:
+            found = {name: array.values for name, array in matlab_arrays(whole[:length]).items()}
+        except ValueError:
+            continue
+        assert all(array.shape == (1, 5) for array in found.values())

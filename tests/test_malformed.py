@@ -10,12 +10,14 @@ from collections import Counter
 import hypothesis
 import numpy as np
 import pytest
+import xarray as xr
 import yaml
 from hypothesis import strategies as st
 
 from napinn import InputError
 from napinn.cli import main
 from napinn.equations import Names, bind
+from napinn.io.netcdf import read_netcdf
 
 PROBLEM = {
     "name": "decay",
@@ -180,6 +182,22 @@ def test_sixty_damaged_binary_files(folder):
         path.write_bytes(bytes(content))
         judge(folder, "p.yaml", path.name, seen)
     assert seen[2] == 60
+
+
+def test_a_netcdf_file_that_is_damaged_inside_prints_no_traceback(tmp_path):
+    path = tmp_path / "r.nc"
+    rows = xr.Dataset({"u": ("t", np.arange(4.0))}, {"t": np.arange(4.0)})
+    rows.to_netcdf(path, engine="h5netcdf")
+    whole = path.read_bytes()
+    refused = 0
+    # Headers of objects begin so; a header that was changed no longer matches its checksum.
+    for place in [at for at in range(len(whole)) if whole.startswith(b"OHDR", at)]:
+        path.write_bytes(whole[: place + 6] + bytes([whole[place + 6] ^ 1]) + whole[place + 7 :])
+        try:
+            read_netcdf(path)
+        except InputError as error:
+            refused += "is not a NetCDF file that can be read" in str(error)
+    assert refused > 0
 
 
 def test_a_bomb_of_aliases_is_refused_at_once(folder):

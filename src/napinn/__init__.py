@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from napinn.seeds import fit_seeds as fit_seeds
     from napinn.tables import Table as Table
     from napinn.training import Checkpoints as Checkpoints
+    from napinn.verification.findings import Verification as Verification
+    from napinn.verification.verifying import verify as verify
 
 __version__ = "0.1.0"
 
@@ -69,6 +71,7 @@ _HOMES = {
     "Table": "tables",
     "Truth": "report.truth",
     "Unknown": "problem",
+    "Verification": "verification.findings",
     "as_printed": "methods",
     "b_pinn": "methods",
     "compare": "comparison",
@@ -89,6 +92,7 @@ _HOMES = {
     "read_table": "readings",
     "resume": "run_folder",
     "save": "run_folder",
+    "verify": "verification.verifying",
     "write_report": "report.html",
 }
 PUBLIC = tuple(sorted(_HOMES))

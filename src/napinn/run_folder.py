@@ -50,7 +50,7 @@ from napinn.settings import encode
 from napinn.training import EVERY, Checkpoints, Method
 from napinn.training.checkpoints import FOLDER as CHECKPOINTS
 
-RESULT, CERTAINTY = "result.json", "certainty.npz"
+RESULT, CERTAINTY, VERIFICATION = "result.json", "certainty.npz", "verify.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
@@ -123,6 +123,8 @@ def save(result: FitResult, folder: Path | str) -> None:
 
 
 def _write(result: FitResult, folder: Path) -> None:
+    # What was found of an earlier result in this folder does not hold of a new one.
+    (folder / VERIFICATION).unlink(missing_ok=True)
     _write_arrays(folder / "model.npz", (result.learned, result.law))
     if result.certainty is not None:
         _write_arrays(folder / CERTAINTY, result.certainty.directions)

@@ -149,6 +149,21 @@ def rerun(
 
 
 @app.command()
+def verify(
+    run: Run,
+    refit: Annotated[
+        bool,
+        typer.Option("--refit", help="Also fit three times without some of the sensors; costs about one more fit."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say whether a finished fit can be trusted: unseen readings, and the equation solved forward."""
+    from napinn.cli.verifying import verify_command
+
+    raise typer.Exit(verify_command(run, refit, json))
+
+
+@app.command()
 def bundle(
     run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Zip file to write.")] = Path("bundle.zip"),

@@ -11,6 +11,7 @@ from rich.markup import escape
 from napinn.errors import InputError, nearest
 from napinn.report.html import write_report
 from napinn.run_folder import load
+from napinn.verification.findings import read_verification
 
 FIGURE_FILES = (".png", ".pdf", ".svg")
 Named = TypeVar("Named")
@@ -20,7 +21,8 @@ Written = TypeVar("Written")
 def report_command(run: Path, out: Path | None, as_json: bool) -> None:
     path = out or run / "report.html"
     result = load(run)
-    write_file(path, lambda: write_report(result, path))
+    verification = read_verification(run)
+    write_file(path, lambda: write_report(result, path, verification=verification))
     tell({"report": str(path)}, f"report {path}", as_json)
 
 

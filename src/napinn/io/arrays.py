@@ -17,6 +17,7 @@ import scipy.io
 from numpy.lib import format as npy
 
 from napinn.errors import InputError, nearest
+from napinn.io.mat5 import matlab_arrays
 from napinn.io.sizes import check_count, check_file
 
 HDF5 = b"\x89HDF"
@@ -63,13 +64,19 @@ def read_mat(path: Path, mapping: Mapping[str, ArrayName]) -> pd.DataFrame:
     check_file(path, "MATLAB")
     try:
         with path.open("rb") as stream:
-            # A file of version 7.3 is HDF5 behind a block of text.
-            is_hdf5 = HDF5 in (stream.read(4), stream.read(512)[508:512])
+            # A file of version 7.3 is HDF5 behind a block of text; one of version 4 has no text and so begins with a
+            # number, which has a zero in it.
+            first = stream.read(4)
+            is_hdf5 = HDF5 in (first, stream.read(512)[508:512])
         if is_hdf5:
             with h5py.File(path, "r") as file:
                 return _rows(path, _hdf5_contents(file), mapping)
-        shapes = {name: tuple(shape) for name, shape, kind in scipy.io.whosmat(path) if kind in NUMERIC_MATLAB}
-        return _rows(path, _Contents(shapes, lambda name: _loaded(path, name)), mapping)
+        if 0 in first:
+            shapes = {name: tuple(shape) for name, shape, kind in scipy.io.whosmat(path) if kind in NUMERIC_MATLAB}
+            return _rows(path, _Contents(shapes, lambda name: _loaded(path, name)), mapping)
+        arrays = matlab_arrays(path.read_bytes())
+        known = {name: array.shape for name, array in arrays.items()}
+        return _rows(path, _Contents(known, lambda name: arrays[name].values), mapping)
     except InputError:
         raise
     except Exception as error:

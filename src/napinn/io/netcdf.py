@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection
 from pathlib import Path
 
+import h5py
 import pandas as pd
 import xarray as xr
 
@@ -19,6 +20,10 @@ def read_netcdf(path: Path, wanted: Collection[str] | None = None) -> pd.DataFra
     try:
         with path.open("rb") as stream:
             engine = "scipy" if stream.read(3) == CLASSIC else "h5netcdf"
+        if engine == "h5netcdf":
+            # h5netcdf prints a traceback when it lets go of a file that it could not take in; h5py does not.
+            with h5py.File(path, "r") as file:
+                file.visititems(lambda name, item: None)
         with xr.open_dataset(path, engine=engine, decode_timedelta=False) as dataset:
             return rows_of_dataset(dataset, wanted, path)
     except InputError:

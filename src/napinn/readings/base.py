@@ -100,6 +100,19 @@ class Readings:
     def of_field(self, index: int) -> np.ndarray:
         return self.values[self.field_index == index]
 
+    def only(self, kept: np.ndarray) -> "Readings":
+        """The readings for which `kept` is true; the table stays whole."""
+        return dataclasses.replace(
+            self,
+            points=self.points[kept],
+            field_index=self.field_index[kept],
+            values=self.values[kept],
+            sensors=self.sensors[kept],
+            rows=self.rows[kept],
+            label_index=self.label_index[kept],
+            sigma=None if self.sigma is None else self.sigma[kept],
+        )
+
     def added_columns(self, name: str) -> list[str]:
         """The columns that hold an added quantity: one, or one a label where a row has several values."""
         return [f"{label}_{name}" for label in self.labels] if len(self.labels) > 1 else [name]

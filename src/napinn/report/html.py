@@ -18,20 +18,34 @@ from napinn.report.charts import Chart, charts_of, error_chart, history_charts, 
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
 from napinn.report.document import page
 from napinn.report.labels import label
+from napinn.report.trust import checks_table
 from napinn.report.truth import Truth
 from napinn.report.view import Kind, View, time_of, view_of
 from napinn.result import FitResult
 from napinn.run_folder import describe
+from napinn.verification.findings import Verification
 
 Json = dict[str, Any]
 
 
-def write_report(result: FitResult, path: Path, truth: Truth | None = None, intervals: Intervals | None = None) -> None:
-    path.write_text(report_html(result, truth, intervals), encoding="utf-8")
+def write_report(
+    result: FitResult,
+    path: Path,
+    truth: Truth | None = None,
+    intervals: Intervals | None = None,
+    verification: Verification | None = None,
+) -> None:
+    path.write_text(report_html(result, truth, intervals, verification), encoding="utf-8")
 
 
-def report_html(result: FitResult, truth: Truth | None = None, intervals: Intervals | None = None) -> str:
-    """The page; with the truth of a simulation it also shows errors, with intervals the coefficients carry them."""
+def report_html(
+    result: FitResult,
+    truth: Truth | None = None,
+    intervals: Intervals | None = None,
+    verification: Verification | None = None,
+) -> str:
+    """The page; with the truth of a simulation it also shows errors, with intervals the coefficients carry them, and
+    with a trust check it says what that has found."""
     view = view_of(result.problem, result.readings)
     coordinates = tuple(result.problem.coordinates)
     fitted = view.values(result.field, coordinates)
@@ -50,6 +64,7 @@ def report_html(result: FitResult, truth: Truth | None = None, intervals: Interv
         _bar(result),
         "<main>",
         answer(result, truth, intervals or _intervals(result)),
+        "" if verification is None else _section("Trust check", checks_table(verification)),
         *_field_and_sensors(result, view, sensors, truth is not None),
         _section("Noise and reliability", _grid(noise)),
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),

@@ -1,0 +1,50 @@
+"""`napinn verify`: whether a finished fit can be trusted."""
+
+import contextlib
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from napinn.cli.main import EXIT_NOT_TRUSTED
+from napinn.cli.progress import progress_display
+from napinn.errors import StorageError
+from napinn.run_folder import VERIFICATION, load
+from napinn.verification.findings import Outcome, Verification, write_verification
+from napinn.verification.left_out import Progress
+from napinn.verification.verifying import verify
+
+COLOURS = {Outcome.PASS: "green", Outcome.DOUBT: "yellow", Outcome.CANNOT: "dim"}
+
+
+def verify_command(run: Path, refit: bool, as_json: bool) -> int:
+    result = load(run)
+    with contextlib.ExitStack() as shown:
+
+        def progress(title: str) -> Progress:
+            # There is one live display at a time.
+            shown.close()
+            return shown.enter_context(progress_display(title, Console(stderr=True, quiet=as_json)))
+
+        verification = verify(result, refit=refit, progress=progress)
+    try:
+        write_verification(verification, run)
+    except OSError as error:
+        raise StorageError(f"{run / VERIFICATION} could not be written: {error.strerror}.") from None
+    if as_json:
+        print(json.dumps({**verification.describe(), "folder": str(run)}, ensure_ascii=False))  # noqa: T201
+    else:
+        show(verification, run, Console())
+    return 0 if verification.trusted else EXIT_NOT_TRUSTED
+
+
+def show(verification: Verification, run: Path, console: Console) -> None:
+    table = Table("check", "", "what was found", box=None, pad_edge=False)
+    for check in verification.checks:
+        table.add_row(check.name, f"[{COLOURS[check.outcome]}]{check.outcome.value}[/]", escape(check.found))
+    console.print(table)
+    console.print(escape(verification.sentence()), style="green" if verification.trusted else "yellow", soft_wrap=True)
+    text = f"{run / VERIFICATION}; napinn report {run} puts it into the report"
+    console.print(escape(text), soft_wrap=True, highlight=False)

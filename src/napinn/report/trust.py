@@ -1,0 +1,18 @@
+"""What the trust check has found, as a table of the report."""
+
+import html
+
+from napinn.verification.findings import Verification
+
+
+def checks_table(verification: Verification) -> str:
+    rows = "".join(
+        f"<tr><td>{html.escape(check.name)}</td><td>{check.outcome.value}</td><td>{html.escape(check.found)}</td></tr>"
+        for check in verification.checks
+    )
+    doubt = "" if verification.trusted else " doubt"
+    head = "<tr><th>check</th><th>outcome</th><th>what was found</th></tr>"
+    return (
+        f'<p class="status{doubt}">{html.escape(verification.sentence())}</p>'
+        f'<div class="wide" tabindex="0"><table>{head}{rows}</table></div>'
+    )

@@ -1,0 +1,50 @@
+"""Readings that the fit held out from its training, beside the learned law: quick, for they are there already."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from napinn.result import FitResult
+from napinn.training.data import ENOUGH_TO_HOLD_OUT, load
+from napinn.verdicts import condemned
+from napinn.verification.findings import Check, Outcome
+from napinn.verification.law import CENTRAL, probabilities, spread_of
+
+NAME = "held-out readings"
+UNLIKELY = 1e-3
+TOO_FAR, TOO_FEW = 0.1, 0.05
+"""A law is learned from finite data: beside being unlikely by chance, a distance or a lack of coverage must be as large
+as this to count."""
+OTHERWISE = "`--refit` fits again without some of them."
+
+
+def check_held_out(result: FitResult) -> Check:
+    held = held_out(result)
+    if not held.any():
+        why = (
+            f"The method {result.method.name} holds out no reading; {OTHERWISE}"
+            if result.method.held_out == 0.0
+            else f"With fewer than {ENOUGH_TO_HOLD_OUT:,} points to read at, all of them are trained on; {OTHERWISE}"
+        )
+        return Check(NAME, Outcome.CANNOT, why)
+    # A sensor that is known to mislead says nothing about the law of the others.
+    judged = held & ~condemned(result.verdicts, len(result.readings))
+    if not judged.any():
+        return Check(NAME, Outcome.CANNOT, "All readings that were held out are of faulty sensors.")
+    found = spread_of(probabilities(result, result.readings, judged, ~held))
+    far = found.distance > TOO_FAR and found.distance_chance < UNLIKELY
+    few = found.coverage < CENTRAL - TOO_FEW and found.coverage_chance < UNLIKELY
+    told = (
+        f"Of {found.count:,} readings that were never trained on, {100 * found.coverage:.0f} % lie in the central "
+        f"{100 * CENTRAL:.0f} % of the noise law; their spread is {found.distance:.2g} from it "
+        f"(by chance as far with probability {found.distance_chance:.2g})."
+    )
+    return Check(NAME, Outcome.DOUBT if far or few else Outcome.PASS, told, found.describe())
+
+
+def held_out(result: FitResult) -> np.ndarray:
+    """For each reading, whether it was held out from the training."""
+    with jax.enable_x64(result.method.double):
+        dtype = jnp.dtype(jnp.float64 if result.method.double else jnp.float32)
+        data, place = load(result.problem, result.readings, dtype, result.method.held_out, result.seed)
+    return place >= data.trained * data.values.shape[1]

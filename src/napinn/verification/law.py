@@ -1,0 +1,77 @@
+"""Readings that a fit has not seen, beside the law of the noise that it has learned.
+
+If field and law are right, the probability that the law gives to less than a reading's misfit is spread evenly from 0
+to 1 over such readings. Two numbers say how far it is not: the largest distance from the even spread (Kolmogorov and
+Smirnov's), with the chance of one as large, and the share of readings in the central nine tenths of the law."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from napinn.readings import Readings
+from napinn.result import FitResult
+
+CENTRAL = 0.9
+NODES = 4001
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the probabilities of readings are spread."""
+
+    count: int
+    coverage: float
+    """The share of readings in the central nine tenths of the law."""
+    coverage_chance: float
+    """Of so few in there, if the law holds."""
+    distance: float
+    distance_chance: float
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "readings": self.count,
+            "coverage": self.coverage,
+            "distance": self.distance,
+            "chance": self.distance_chance,
+        }
+
+
+def spread_of(probabilities: np.ndarray) -> Spread:
+    edge = 0.5 * (1.0 - CENTRAL)
+    inside = int(((probabilities >= edge) & (probabilities <= 1.0 - edge)).sum())
+    count = len(probabilities)
+    few = float(stats.binom.cdf(inside, count, CENTRAL))
+    distance, chance = stats.kstest(probabilities, "uniform")
+    return Spread(count, inside / count, few, float(distance), float(chance))
+
+
+def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, trained: np.ndarray) -> np.ndarray:
+    """For each of the chosen readings, how probable a smaller misfit is under the learned law of its field, or, where a
+    method learns none, among the misfits of the readings of the fit that were `trained` on."""
+    numbers, owner = np.flatnonzero(chosen), readings.field_index[chosen]
+    misfits = readings.values[chosen] - result.field(readings.points[chosen])[np.arange(len(numbers)), owner]
+    if readings.spread is not None:
+        misfits = misfits / readings.spread[chosen]
+    found = np.empty(len(numbers))
+    for index, name in enumerate(result.problem.fields):
+        mine = owner == index
+        if result.law is not None:
+            found[mine] = _under_law(result, name, misfits[mine])
+        else:
+            own = np.sort(result.misfits[trained & (result.readings.field_index == index)])
+            found[mine] = np.searchsorted(own, misfits[mine]) / max(len(own), 1)
+    return found
+
+
+def _under_law(result: FitResult, name: str, misfits: np.ndarray) -> np.ndarray:
+    noise, gating = result.noise[name], result.method.gating
+    assert gating is not None
+    low, high = (np.arcsinh(float(end)) for end in gating.density.support(noise.law.density))
+    # Even steps near the middle, longer and longer ones outwards: a law may reach a thousand deviations far.
+    standard = np.sinh(np.linspace(low, high, NODES))
+    nodes = noise.centre + noise.scale * standard
+    heights = noise.pdf(nodes)
+    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (heights[1:] + heights[:-1]) * np.diff(nodes))])
+    return np.interp(misfits, nodes, cumulative / cumulative[-1])

@@ -1,0 +1,173 @@
+"""The trust check: unseen readings beside the noise law, sensors left out, and what the command says and writes."""
+
+import dataclasses
+import json
+import shutil
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+from known_results import known
+from napinn.cli import main
+from napinn.methods import law_pinn, pinn
+from napinn.problem import Problem, Unknown
+from napinn.readings import read_table
+from napinn.result import FitStatus
+from napinn.run_folder import load, save
+from napinn.verification import left_out, verifying
+from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
+from napinn.verification.held_out import check_held_out, held_out
+from napinn.verification.law import probabilities, spread_of
+from napinn.verification.left_out import check_left_out, shortened
+
+DECAY = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
+NOISE = 0.1
+
+
+def decay(t):
+    return jnp.exp(-0.8 * t)
+
+
+def watched(count=1500, sensors=5, seed=0):
+    """Readings of a few sensors with Gaussian noise."""
+    rng = np.random.default_rng(seed)
+    times = rng.uniform(0.0, 3.0, count)
+    names = [f"s{number % sensors}" for number in range(count)]
+    return pd.DataFrame({"sensor": names, "t": times, "u": np.exp(-0.8 * times) + rng.normal(0.0, NOISE, count)})
+
+
+def fitted(table, **parts):
+    return known(DECAY, {"k": 0.8}, decay, readings=read_table(table, ("t",), ("u",)), method=pinn(1, **parts))
+
+
+def test_a_law_gives_its_own_samples_even_probabilities(finished):
+    noise = finished.noise["u"]
+    with jax.enable_x64(False):
+        drawn = noise.method.gating.density.sample(noise.law.density, jax.random.key(1), 2000)
+    times = np.linspace(0.0, 3.0, 2000)
+    values = finished.field.at(t=times)["u"] + noise.centre + noise.scale * np.asarray(drawn, float)
+    readings = read_table(pd.DataFrame({"t": times, "u": values}), ("t",), ("u",))
+    everything = np.ones(2000, bool)
+    found = spread_of(probabilities(finished, readings, everything, everything))
+    assert found.coverage == pytest.approx(0.9, abs=0.02)
+    assert found.distance_chance > 0.01
+
+
+def test_probabilities_that_are_not_even_are_far_and_few():
+    even = (np.arange(400) + 0.5) / 400
+    assert spread_of(even).coverage == 0.9
+    assert spread_of(even).distance < 0.01
+    wide = spread_of(np.where(even < 0.5, even / 4, 1 - (1 - even) / 4))
+    assert wide.coverage_chance < 1e-6
+    assert wide.distance > 0.2
+
+
+def test_readings_that_were_held_out_pass_unless_they_are_worse_than_the_law():
+    table = watched()
+    good = fitted(table, held_out=0.2)
+    held = held_out(good)
+    assert held.sum() == 300
+    assert check_held_out(good).outcome is Outcome.PASS
+    spoilt = table.assign(
+        u=np.where(held, decay(table["t"].to_numpy()) + 3 * (table["u"] - decay(table["t"].to_numpy())), table["u"])
+    )
+    check = check_held_out(fitted(spoilt, held_out=0.2))
+    assert check.outcome is Outcome.DOUBT
+    assert check.numbers["coverage"] < 0.6
+
+
+def test_without_held_out_readings_nothing_is_said():
+    assert "holds out no reading" in check_held_out(fitted(watched())).found
+    few = check_held_out(fitted(watched(200), held_out=0.2))
+    assert few.outcome is Outcome.CANNOT
+    assert "fewer than 1,000" in few.found
+
+
+@pytest.mark.parametrize(("offset", "outcome"), [(0.0, Outcome.PASS), (2 * NOISE, Outcome.DOUBT)])
+def test_sensors_left_out_are_not_seen_by_the_fit_that_predicts_them(monkeypatch, offset, outcome):
+    """The field that the fits find is `offset` away from the truth where they saw no sensor."""
+    seen = []
+
+    def fit(problem, readings, method, *, seed, progress):
+        seen.append(set(readings.sensors))
+        result = known(problem, {"k": 0.8 + 0.01 * len(seen)}, lambda t: decay(t) + offset, readings=readings)
+        return dataclasses.replace(result, predicted=result.predicted - offset)
+
+    monkeypatch.setattr(left_out, "fit", fit)
+    check = check_left_out(fitted(watched(600, sensors=20)))
+    everyone = {f"s{number}" for number in range(20)}
+    gone = [everyone - each for each in seen]
+    assert [len(each) for each in gone] == [2, 2, 2]
+    assert len(set.union(*gone)) == 6
+    assert check.outcome is outcome
+    assert check.numbers["readings"] == 180
+    assert check.numbers["unknowns"] == {"k": [pytest.approx(0.81), pytest.approx(0.83)]}
+
+
+def test_with_few_sensors_single_readings_are_left_out(monkeypatch):
+    counts = []
+
+    def fit(problem, readings, method, *, seed, progress):
+        counts.append(len(readings))
+        return known(problem, {"k": 0.8}, decay, readings=readings)
+
+    monkeypatch.setattr(left_out, "fit", fit)
+    assert check_left_out(fitted(watched(600, sensors=2))).outcome is Outcome.PASS
+    assert counts == [540, 540, 540]
+
+
+def test_a_method_is_shortened_in_every_phase():
+    whole, short = law_pinn(3000), shortened(law_pinn(3000), 3)
+    for before, after in zip(whole.phases, short.phases, strict=True):
+        assert 3 * after.steps == pytest.approx(before.steps, abs=2)
+    assert short.phases[2].patience == pytest.approx(whole.phases[2].patience / 3, abs=1)
+
+
+def test_a_status_that_is_not_to_be_trusted_is_doubted(monkeypatch):
+    monkeypatch.setattr(verifying, "check_forward", lambda result: Check("forward", Outcome.PASS, "."))
+    result = fitted(watched(50))
+    assert verifying.verify(result).trusted
+    bad = verifying.verify(dataclasses.replace(result, status=FitStatus.AT_BOUND, notes=("k is at 0.",)))
+    assert not bad.trusted
+    assert bad.sentence() == "Not to be trusted as it is: status of the fit."
+
+
+def test_a_verification_comes_back_from_its_file_and_a_new_result_removes_it(tmp_path, finished):
+    assert read_verification(tmp_path) is None
+    written = Verification((Check("a", Outcome.DOUBT, "why", {"x": 1.5}), Check("b", Outcome.CANNOT, "because")))
+    write_verification(written, tmp_path)
+    assert read_verification(tmp_path) == written
+    save(finished, tmp_path)
+    assert read_verification(tmp_path) is None
+
+
+def test_the_command_says_writes_and_reports(finished_run, tmp_path, monkeypatch, capfd):
+    run = tmp_path / "run"
+    shutil.copytree(finished_run, run)
+
+    def napinn(*arguments):
+        monkeypatch.setattr(sys, "argv", ["napinn", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main.run()
+        return stop.value.code, capfd.readouterr().out
+
+    # Sixty steps find no field that obeys the equation.
+    code, out = napinn("verify", str(run), "--json")
+    told = json.loads(out)
+    assert (code, told["trusted"]) == (3, False)
+    outcomes = {check["name"]: check["outcome"] for check in told["checks"]}
+    assert outcomes == {"status of the fit": "pass", "held-out readings": "cannot", "forward solution": "doubt"}
+    assert json.loads((run / "verify.json").read_text())["checks"] == told["checks"]
+    assert napinn("report", str(run))[0] == 0
+    assert "Trust check" in (run / "report.html").read_text()
+    passed = Verification((Check("forward solution", Outcome.PASS, "It agrees."),))
+    monkeypatch.setattr("napinn.cli.verifying.verify", lambda result, refit, progress: passed)
+    code, out = napinn("verify", str(run))
+    assert code == 0
+    assert "It agrees." in out
+    assert "1 of 1 checks could be made and passed" in out
+    assert load(run).status is FitStatus.BUDGET_SPENT
