@@ -150,7 +150,7 @@ def test_no_chunk_and_no_schedule_compiles_anew(decay_problem, decay_readings, m
 
     monkeypatch.setattr(loop, "step_of", counting)
     sizes = dict(backbone=MLP(8, 2), collocation_batch=16, reading_batch=32, log_every=25)
-    method = law_pinn(90, law_steps=30, optimiser=loop_adam(1e-3), **sizes)
+    method = law_pinn(90, law_steps=30, optimiser=loop_adam(1e-3), adapts=False, **sizes)
     assert len(method.phases) == 4
     fit(decay_problem, decay_readings, method)
     assert sorted(traced) == ["gated", "law", "plain"]
