@@ -1,7 +1,5 @@
 """The report as a browser shows it: complete without a network, moving, readable, and safe with any name."""
 
-import importlib.resources
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from browser import chromium, needs_chromium, prefer, size
+from browser import chromium, is_readable, needs_chromium, opens_alone, prefer, size, visit
 from napinn import Problem, Unknown, fit, read_table
 from napinn.methods import mad_pinn, na_pinn
 from napinn.networks import MLP
@@ -88,34 +86,12 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     return paths
 
 
-def visit(driver, path: Path) -> None:
-    driver.get_log("browser"), driver.get_log("performance")
-    driver.get(path.as_uri())
-    WebDriverWait(driver, 30).until(lambda d: d.execute_script("return document.documentElement.dataset.drawn"))
-
-
-def requests(driver) -> list[str]:
-    """Addresses that the page has asked for, as the browser itself logs them."""
-    entries = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    return [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_opens_alone_and_every_axis_is_named(driver, pages, name):
     size(driver, 1280)
     prefer(driver, "light")
-    visit(driver, pages[name])
-    assert driver.get_log("browser") == []
-    asked = [url for url in requests(driver) if not url.startswith(("data:", "blob:"))]
-    assert asked == [pages[name].as_uri()]
-    titles = driver.execute_script(
-        "return [...document.querySelectorAll('figure:not([hidden]) .plot')].map(p => [p.id, "
-        "p.layout.xaxis.title.text, p.layout.yaxis.title.text, p.data.length])"
-    )
-    assert len(titles) >= 6
-    assert all(across and up and traces for _, across, up, traces in titles)
+    shown = opens_alone(driver, pages[name])
     units = {"curve": ["s", "m"], "rod": ["&lt;b&gt;h&lt;/b&gt;", "m"], "plane": ["m", "m"]}[name]
-    shown = {plot: (across, up) for plot, across, up, _ in titles}
     assert [f"[{unit}]" in text for unit, text in zip(units, shown["field"], strict=True)] == [True, True]
 
 
@@ -181,14 +157,7 @@ def test_text_is_readable_by_the_rules_of_axe(driver, pages, width, scheme):
     visit(driver, pages["plane"])
     assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
     assert driver.execute_script("return document.documentElement.dataset.theme") == scheme
-    driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
-    rules = importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    driver.execute_script(rules)
-    found = driver.execute_async_script(
-        "const done = arguments[0]; axe.run(document, {runOnly: ['wcag2a', 'wcag2aa']}).then(done)"
-    )
-    assert [(v["id"], [n["html"][:90] for n in v["nodes"][:3]]) for v in found["violations"]] == []
-    assert any(rule["id"] == "color-contrast" for rule in found["passes"])
+    is_readable(driver)
 
 
 def test_the_button_changes_the_dress(driver, pages):

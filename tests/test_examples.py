@@ -1,20 +1,26 @@
 """Every example runs from the repository alone, on a small budget, and its maker makes what its problem file says."""
 
+import functools
 import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from napinn import fit, na_pinn, pinn
+from browser import chromium, is_readable, needs_chromium, opens_alone, size, slides
+from napinn import fit, na_pinn, pinn, read_table
+from napinn.benchmarks.names import BENCHMARKS
 from napinn.checks import Weight, inspect_problem
 from napinn.networks import MLP
 from napinn.problem_file import bind_readings, load_problem_file
+from napinn.report.html import write_report
 from napinn.training import Adam
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CASES = sorted(path.parent.name for path in EXAMPLES.glob("*/problem.yaml"))
 ABSENT = Path("nowhere")
+TINY = {"backbone": MLP(8, 2), "collocation_batch": 32, "reading_batch": 32, "adapts": False}
 
 
 def maker(case: str):
@@ -43,13 +49,56 @@ def test_heat_rod_recovers_its_diffusivity():
     assert result.unknowns["h"] == pytest.approx(module.LOSS, rel=0.15)
 
 
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Each example after a few steps, fitted when it is first asked for."""
+
+    @functools.cache
+    def result(case: str):
+        problem, readings = bind_readings(load_problem_file(EXAMPLES / case / "problem.yaml"), table(case), case)
+        return fit(problem, readings, pinn(20, **TINY))
+
+    return result
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_an_example_binds_checks_and_trains(case):
+def test_an_example_binds_checks_and_trains(case, trained):
     problem, readings = bind_readings(load_problem_file(EXAMPLES / case / "problem.yaml"), table(case), case)
     assert not [finding for finding in inspect_problem(problem, readings) if finding.weight is Weight.OBSTACLE]
-    result = fit(problem, readings, pinn(20, backbone=MLP(8, 2), collocation_batch=32, reading_batch=32, adapts=False))
-    assert all(np.isfinite(value) for value in result.unknowns.values())
+    assert all(np.isfinite(value) for value in trained(case).unknowns.values())
     assert (EXAMPLES / case / "README.md").exists()
+
+
+@needs_chromium
+@pytest.mark.parametrize("case", CASES)
+def test_the_report_of_an_example_opens_alone_and_is_readable(case, trained, driver, tmp_path):
+    page = tmp_path / "report.html"
+    write_report(trained(case), page)
+    size(driver, 1280)
+    opens_alone(driver, page)
+    assert slides(driver)
+    is_readable(driver)
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_report_of_a_benchmark_opens_alone_and_is_readable(name, driver, tmp_path):
+    """On readings of nothing in particular: a reference takes minutes to solve, and the page does not know it."""
+    problem, rng = BENCHMARKS[name]().problem, np.random.default_rng(0)
+    points = rng.uniform(problem.lows, problem.highs, (60, len(problem.lows)))
+    columns = dict(zip(problem.coordinates, points.T, strict=True)) | {f: rng.normal(size=60) for f in problem.fields}
+    readings = read_table(pd.DataFrame(columns), tuple(problem.coordinates), problem.fields)
+    page = tmp_path / "report.html"
+    write_report(fit(problem, readings, pinn(20, **TINY)), page)
+    opens_alone(driver, page)
+    assert slides(driver)
+    is_readable(driver)
 
 
 @pytest.mark.parametrize("case", ["influenza", "lynx_hare"])
