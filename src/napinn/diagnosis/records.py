@@ -27,6 +27,8 @@ class Record:
         return len(self.numbers)
 
     def only(self, chosen: np.ndarray) -> "Record":
+        if chosen.all():
+            return self
         times = None if self.times is None else self.times[chosen]
         return Record(
             self.sensor,

@@ -75,7 +75,7 @@ def all_misfits(learned: Learned, data: Data, chunk: int = PIECE) -> Float[Array
 
 @eqx.filter_jit
 def _misfits_of(learned: Learned, data: Data, rows: Int[Array, " b"]) -> Float[Array, " m"]:
-    return misfits(learned.field, data.batch(rows, data.points[:0], None))
+    return kept_everywhere(misfits(learned.field, data.batch(rows, data.points[:0], None)), data.mesh)
 
 
 @eqx.filter_jit
