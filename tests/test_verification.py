@@ -13,6 +13,7 @@ import pytest
 
 from known_results import known
 from napinn.cli import main
+from napinn.errors import InputError
 from napinn.methods import law_pinn, pinn
 from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
@@ -141,6 +142,10 @@ def test_a_verification_comes_back_from_its_file_and_a_new_result_removes_it(tmp
     written = Verification((Check("a", Outcome.DOUBT, "why", {"x": 1.5}), Check("b", Outcome.CANNOT, "because")))
     write_verification(written, tmp_path)
     assert read_verification(tmp_path) == written
+    for content in ("", "[]", '{"format": 2}', '{"format": 2, "checks": [{"name": "a", "outcome": "fine"}]}'):
+        (tmp_path / "verify.json").write_text(content)
+        with pytest.raises(InputError, match=r"verify\.json"):
+            read_verification(tmp_path)
     save(finished, tmp_path)
     assert read_verification(tmp_path) is None
 

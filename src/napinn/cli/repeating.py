@@ -15,10 +15,10 @@ from napinn.leaves import leaves
 from napinn.loggers import LOG
 from napinn.request import MANY_READINGS, READINGS, REQUEST, read_request, read_settings
 from napinn.result import FitResult, FitStatus
-from napinn.run_folder import RESULT, begin, load, prepare, versions
+from napinn.run_folder import RESULT, VERIFICATION, begin, load, prepare, versions
 
 LOG_LINES = 400
-BUNDLED = (RESULT, REQUEST, "history.csv", "progress.json")
+BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
 
 
 def resume_command(run: Path, manner: Manner) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from napinn.fitting import fit
-from napinn.result import FitResult
+from napinn.result import FitResult, FitStatus
 from napinn.training import Method, Snapshot
 from napinn.verdicts import condemned
 from napinn.verification.findings import Check, Outcome
@@ -48,6 +48,8 @@ def check_left_out(result: FitResult, progress: Callable[[str], Progress] | None
         shown = None if progress is None else progress(f"without some sensors, {number + 1} of {len(folds)}")
         part = readings.only(~left)
         again = fit(result.problem, part, shortened(result.method, FOLDS), seed=result.seed, progress=shown)
+        if again.status is FitStatus.INTERRUPTED:
+            raise KeyboardInterrupt
         found.append(probabilities(again, readings, left & good, np.ones(len(part), bool)))
         unknowns.append(again.unknowns)
     whole = spread_of(np.concatenate(found))
