@@ -11,7 +11,7 @@ import pandas as pd
 
 from napinn.errors import InputError
 from napinn.fitting import Progress, fit
-from napinn.intervals import Certainty, Interval
+from napinn.intervals import Certainty
 from napinn.judgement import judge_seeds
 from napinn.problem import Problem
 from napinn.readings import Readings
@@ -37,25 +37,13 @@ class SeedFits:
         status, notes = judge_seeds(self.results)
         told = tuple(note for note in notes if note not in self.chosen.notes)
         return replace(
-            self.chosen, status=status, notes=(*self.chosen.notes, *told, self.sentence()), certainty=self._certainty()
+            widened(self.chosen, self.table()), status=status, notes=(*self.chosen.notes, *told, self.sentence())
         )
 
     def sure(self, certainty: Certainty) -> "SeedFits":
         """The same fits, with intervals for the chosen one."""
         chosen = self.chosen
         return SeedFits(tuple(replace(each, certainty=certainty) if each is chosen else each for each in self.results))
-
-    def _certainty(self) -> Certainty | None:
-        certainty = self.chosen.certainty
-        if certainty is None:
-            return None
-        wider = {name: self._widened(name, interval) for name, interval in certainty.intervals.items()}
-        return replace(certainty, intervals=wider, source=f"{certainty.source} and {len(self.results)} seeds")
-
-    def _widened(self, name: str, interval: Interval) -> Interval:
-        """An interval that holds what every seed found."""
-        found = [result.unknowns[name] for result in self.results]
-        return replace(interval, low=min(interval.low, *found), high=max(interval.high, *found))
 
     def table(self) -> pd.DataFrame:
         """One row a seed: its coefficients, score, status, and whether it was chosen."""
@@ -97,6 +85,21 @@ def fit_seeds(
             return SeedFits(tuple(done or [result]))
         done.append(result)
     return SeedFits(tuple(done))
+
+
+def widened(result: FitResult, table: pd.DataFrame) -> FitResult:
+    """The result with intervals, if it has any, that hold what every seed of the table found."""
+    certainty = result.certainty
+    if certainty is None:
+        return result
+    wider = {
+        name: replace(
+            interval, low=min(interval.low, float(table[name].min())), high=max(interval.high, float(table[name].max()))
+        )
+        for name, interval in certainty.intervals.items()
+    }
+    source = f"{certainty.source} and {len(table)} seeds"
+    return replace(result, certainty=replace(certainty, intervals=wider, source=source))
 
 
 def score(result: FitResult) -> float:

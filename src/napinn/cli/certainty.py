@@ -5,6 +5,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
@@ -12,12 +13,13 @@ from napinn.certainty import how_sure
 from napinn.cli.progress import progress_display
 from napinn.cli.running import Manner, logged, save_with_report, show_unknowns
 from napinn.errors import InputError, StorageError
+from napinn.io import read_csv
 from napinn.io.whole import write_whole
 from napinn.loggers import LOGGERS, HistoryFile, together
 from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import begin, describe, load
-from napinn.seeds import SeedFits, fit_seeds
+from napinn.seeds import SeedFits, fit_seeds, widened
 
 UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
 SEEDS = "seeds.csv"
@@ -64,12 +66,23 @@ def _best(found: SeedFits, intervals: bool) -> FitResult:
     return found.best
 
 
+def _seeds_table(path: Path, result: FitResult) -> pd.DataFrame:
+    """What several seeds found, where the run was the best of them."""
+    table = read_csv(path)
+    missing = [name for name in result.unknowns if name not in table]
+    if missing:
+        raise InputError(f"{path} has no column '{missing[0]}'; remove the file if it is not of this run.")
+    return table[list(result.unknowns)].apply(pd.to_numeric, errors="coerce")
+
+
 def sure_command(run: Path, as_json: bool) -> None:
     """Add intervals and spread to a finished run."""
     result = load(run)
     if result.status in UNFINISHED:
         raise InputError(f"{run} is not finished ({result.status.name}), so there is nothing yet to be sure of.")
     result = with_intervals(result)
+    if (run / SEEDS).exists():
+        result = widened(result, _seeds_table(run / SEEDS, result))
     save_with_report(result, run)
     if as_json:
         told = describe(result)
