@@ -300,10 +300,10 @@ def test_the_command_line_adds_intervals(finished_run, tmp_path, monkeypatch, ca
     code, out = said("sure", str(run), "--json")
     assert code == 0
     interval = json.loads(out)["intervals"]["k"]
-    pd.DataFrame({"seed": [0, 1], "k": [0.0, 9.0]}).to_csv(run / "seeds.csv", index=False)
-    assert "(0 … 9)" in said("sure", str(run))[1]
+    pd.DataFrame({"seed": [0, 1], "k": [-5.0, 9.0]}).to_csv(run / "seeds.csv", index=False)
+    assert "(-5 … 9)" in said("sure", str(run))[1]
     said("report", str(run))
-    assert "95 % interval 0 to 9" in (run / "report.html").read_text()
+    assert "95 % interval -5 to 9" in (run / "report.html").read_text()
     assert interval["low"] < json.loads(out)["unknowns"]["k"] < interval["high"]
 
 
