@@ -9,6 +9,7 @@ audit hook sees every program that is run, every class that is unpickled, every 
 that comes from no file. Counts go to `benchmarks/results/fuzz.json`."""
 
 import argparse
+import faulthandler
 import json
 import random
 import signal
@@ -23,6 +24,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import h5py
 import jax
 import numpy as np
 import pandas as pd
@@ -41,11 +43,13 @@ from napinn.training import Checkpoints, Method
 from napinn.training import begin as first_state
 from napinn.training import load as load_data
 from napinn.training.checkpoints import found, read
+from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
 
 RESULTS = Path(__file__).parent / "results" / "fuzz.json"
 PROMISED = ("read", "refused")
 LONGEST = 1.0
 """Seconds of processor time, all threads together, in which an input must be answered."""
+HUNG = 30.0
 NAMES = Names(("x", "t"), ("u", "v"), ("D", "k"), {"c": 1.0}, {})
 WORDS = [
     "u", "v", "u_t", "u_x", "u_xx", "v_xt", "D", "k", "c", "x", "t", "+", "-", "*", "/", "**", "(", ")", "=", "==", ",",
@@ -111,6 +115,8 @@ class Watch:
         self.seen: list[str] = []
         sys.addaudithook(self.hear)
         signal.signal(signal.SIGPROF, self.stop)
+        # A library that hangs hears of no exception: then the whole process ends, and says where it was.
+        faulthandler.register(signal.SIGVTALRM, chain=True)
         sys.unraisablehook = lambda told: self.seen.append(f"printed {told.exc_type.__name__}")
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -124,12 +130,14 @@ class Watch:
         """How it went: read, refused in a sentence, or what should not have happened."""
         self.seen, self.on = [], True
         signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        signal.setitimer(signal.ITIMER_VIRTUAL, HUNG)
         try:
             told = _outcome(attempt)
         except TooLong:
             told = "took too long"
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
             self.on = False
         return self.seen[0] if self.seen else told
 
@@ -217,11 +225,14 @@ def reader_files(where: Path) -> dict[Path, bytes]:
     """The same small table in every format that is read."""
     frame = pd.DataFrame({"t": np.arange(5.0), "u": np.arange(5.0) ** 2})
     arrays: dict[str, Any] = {str(name): frame[name].to_numpy() for name in frame}
-    files = {ending: where / f"r.{ending}" for ending in ("csv", "tsv", "npz", "mat", "parquet", "nc")}
+    files = {ending: where / f"r.{ending}" for ending in ("csv", "tsv", "npz", "mat", "v73.mat", "parquet", "nc")}
     frame.to_csv(files["csv"], index=False)
     frame.to_csv(files["tsv"], index=False, sep="\t")
     np.savez(files["npz"], allow_pickle=False, **arrays)
     scipy.io.savemat(files["mat"], arrays)
+    with h5py.File(files["v73.mat"], "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
     frame.to_parquet(files["parquet"])
     frame.set_index("t").to_xarray().to_netcdf(files["nc"], engine="h5netcdf")
     return {path: path.read_bytes() for path in files.values()}
@@ -239,9 +250,12 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
         seen = trial.file("checkpoint", moment, checkpoint, lambda: read(moment, digest, request.method, first, data))
     seen |= trial.file("problem file", problem, PROBLEM_TEXT.encode(), lambda: load_problem_file(problem))
     for path, content in reader_files(where).items():
-        seen |= trial.file(path.suffix, path, content, lambda path=path: tidied(path))
+        seen |= trial.file(path.name.removeprefix("r"), path, content, lambda path=path: tidied(path))
     for name in ("result.json", "model.npz", "readings.csv", "history.csv"):
         seen |= trial.file(f"run folder, {name}", run / name, (run / name).read_bytes(), lambda: load(run))
+    write_verification(Verification((Check("forward solution", Outcome.PASS, "It agrees.", {"x": 0.01}),)), run)
+    told = run / "verify.json"
+    seen |= trial.file(f"run folder, {told.name}", told, told.read_bytes(), lambda: read_verification(run))
     (run / "result.json").unlink()
     asked = run / "request.json"
     return seen | trial.file("request.json", asked, asked.read_bytes(), lambda: read_request(run))

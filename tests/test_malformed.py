@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from napinn import InputError
 from napinn.cli import main
 from napinn.equations import Names, bind
+from napinn.io.hdf5 import check_heaps
 from napinn.io.netcdf import read_netcdf
 
 PROBLEM = {
@@ -198,6 +199,19 @@ def test_a_netcdf_file_that_is_damaged_inside_prints_no_traceback(tmp_path):
         except InputError as error:
             refused += "is not a NetCDF file that can be read" in str(error)
     assert refused > 0
+
+
+def test_an_hdf5_heap_without_end_is_refused_and_does_not_hang(tmp_path):
+    path = tmp_path / "r.nc"
+    xr.Dataset({"u": ("t", np.arange(4.0))}, {"t": np.arange(4.0)}).to_netcdf(path, engine="h5netcdf")
+    check_heaps(path)
+    whole = bytearray(path.read_bytes())
+    first = whole.index(b"GCOL") + 16
+    # Where the first object is, a free one of no length.
+    whole[first : first + 16] = bytes(16)
+    path.write_bytes(whole)
+    with pytest.raises(InputError, match="a heap in it has no end"):
+        read_netcdf(path)
 
 
 def test_a_bomb_of_aliases_is_refused_at_once(folder):

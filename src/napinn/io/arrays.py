@@ -17,6 +17,7 @@ import scipy.io
 from numpy.lib import format as npy
 
 from napinn.errors import InputError, nearest
+from napinn.io.hdf5 import check_heaps
 from napinn.io.mat5 import matlab_arrays
 from napinn.io.sizes import check_count, check_file
 
@@ -69,6 +70,7 @@ def read_mat(path: Path, mapping: Mapping[str, ArrayName]) -> pd.DataFrame:
             first = stream.read(4)
             is_hdf5 = HDF5 in (first, stream.read(512)[508:512])
         if is_hdf5:
+            check_heaps(path)
             with h5py.File(path, "r") as file:
                 return _rows(path, _hdf5_contents(file), mapping)
         if 0 in first:

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from napinn.errors import InputError
+from napinn.io.hdf5 import check_heaps
 from napinn.io.sizes import check_count, check_file
 
 CLASSIC = b"CDF"
@@ -21,6 +22,7 @@ def read_netcdf(path: Path, wanted: Collection[str] | None = None) -> pd.DataFra
         with path.open("rb") as stream:
             engine = "scipy" if stream.read(3) == CLASSIC else "h5netcdf"
         if engine == "h5netcdf":
+            check_heaps(path)
             # h5netcdf prints a traceback when it lets go of a file that it could not take in; h5py does not.
             with h5py.File(path, "r") as file:
                 file.visititems(lambda name, item: None)
