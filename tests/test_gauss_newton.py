@@ -16,7 +16,7 @@ from napinn.networks import MLP
 from napinn.objective import frozen_loss, plain_loss
 from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
-from napinn.training import GaussNewton, load
+from napinn.training import SOAP, GaussNewton, Kind, Method, Phase, load
 from napinn.training.gauss_newton import Rows
 from napinn.training.loop import _first_law
 from napinn.training.rows import all_rows
@@ -126,3 +126,21 @@ def test_forty_readings_of_two_populations_are_enough():
         assert result.unknowns[name] == pytest.approx(rate, rel=0.1)
     assert result.flagged[8]
     assert result.flagged.sum() <= 3
+
+
+@pytest.mark.parametrize("better", ["first", "second"])
+def test_of_two_starts_the_better_goes_on(better):
+    """A second start with too few steps to get anywhere loses; after a first start of as few steps it wins."""
+    times = np.linspace(0.0, 2.0, 40)
+    table = pd.DataFrame({"t": times, "u": np.exp(-0.8 * times)})
+    problem = Problem({"t": (0.0, 2.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.1)})
+    long, short = (1500, 2) if better == "first" else (2, 1500)
+    phases = (
+        Phase("one", Kind.PLAIN, long, Absolute()),
+        Phase("two", Kind.PLAIN, short, Absolute(), optimiser=SOAP(), afresh=True, chooses=True),
+    )
+    method = Method("two starts", phases, backbone=MLP(16, 2), optimiser=SOAP(), collocation_batch=64, reading_batch=40)
+    found = fit(problem, read_table(table, ("t",), ("u",)), method)
+    assert found.unknowns["k"] == pytest.approx(0.8, rel=0.05)
+    first = found.history[found.history.phase == "one"].iloc[-1]
+    assert np.isclose(found.unknowns["k"], first["k"], rtol=1e-6) == (better == "first")

@@ -56,7 +56,7 @@ def test_a_method_that_does_not_adapt_stays(method):
 def test_few_readings_begin_with_light_equations_and_end_with_heavy_ones():
     method, _ = suited(law_pinn(), swings(1.0, count=20), OSCILLATOR)
     assert [phase.name for phase in method.phases] == [
-        "warm-up", "approach", "noise law", "joint", "cooling", "refinement",
+        "warm-up", "approach", "heavy warm-up", "heavy approach", "noise law", "joint", "cooling", "refinement",
     ]  # fmt: skip
     (lightest, _), (_, heaviest) = method.phases[0].stiffness, method.phases[-1].stiffness
     assert lightest < 1.0 < heaviest == STIFFEST

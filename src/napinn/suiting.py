@@ -4,10 +4,12 @@ Many waves across the box (`napinn.waves`): the perceptron's first layer becomes
 because tanh layers would settle on a field at rest, with which most equations are content.
 
 Few readings: equations whose unknowns are still far off outweigh them, so the field first follows the readings under
-light equations, which then grow heavy. Noise that does not average out would leave its mark on a field that its
-equations hold only in part, so they end heavier than with many readings. Along the valley that is left, network and
-unknowns have to move together, which Gauss–Newton steps do (`napinn.training.gauss_newton`); with few readings these
-are cheap. And a flexible law would learn a few misfits by heart, so it is a smooth one with a prior, centred on zero.
+light equations, which then grow heavy. A field that follows gross errors ends elsewhere, though, so there is a second
+start under equations at their full weight, and the better of the two goes on. Noise that does not average out would
+leave its mark on a field that its equations hold only in part, so they end heavier than with many readings. Along the
+valley that is left, network and unknowns have to move together, which Gauss–Newton steps do
+(`napinn.training.gauss_newton`); with few readings these are cheap. And a flexible law would learn a few misfits by
+heart, so it is a smooth one with a prior, centred on zero.
 
 Neither happens in the paper's benchmarks, and a method that is given its backbone by name keeps it."""
 
@@ -72,8 +74,7 @@ def for_few(method: Method, readings: int, problem: Problem) -> Method:
     phases: list[Phase] = []
     for phase in method.phases:
         if phase.kind is Kind.PLAIN:
-            phases.append(dataclasses.replace(phase, stiffness=(LIGHTEST, LIGHT)))
-            phases.append(_newton("approach", method, APPROACH, Huber(HUBER), newton, (LIGHT, 1.0)))
+            phases += _two_starts(method, phase, newton)
         elif phase.kind is Kind.GATED:
             steps = max(round(KEPT * phase.steps), 1)
             # The first one begins afresh after Gauss–Newton steps; the next goes on.
@@ -83,6 +84,14 @@ def for_few(method: Method, readings: int, problem: Problem) -> Method:
             phases.append(phase)
     phases.append(_newton("refinement", method, REFINEMENT, loss, newton, (1.0, STIFFEST)))
     return dataclasses.replace(method, phases=tuple(phases), gating=gating)
+
+
+def _two_starts(method: Method, phase: Phase, newton: GaussNewton) -> tuple[Phase, ...]:
+    """Under equations that begin light, and under heavy ones; the last phase chooses."""
+    approach = _newton("approach", method, APPROACH, Huber(HUBER), newton, (LIGHT, 1.0))
+    heavy = dataclasses.replace(phase, name="heavy warm-up", optimiser=method.optimiser, afresh=True)
+    chooser = dataclasses.replace(approach, name="heavy approach", stiffness=(1.0, 1.0), chooses=True)
+    return dataclasses.replace(phase, stiffness=(LIGHTEST, LIGHT)), approach, heavy, chooser
 
 
 def _newton(

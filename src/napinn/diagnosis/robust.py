@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata, t
+import pandas as pd
+
+# scipy.stats has these too, but takes a second to import.
+from scipy.special import ndtri, stdtrit
 
 from napinn.scaling import MAD_TO_STD
 
@@ -28,15 +31,20 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     """Spearman's, times √(n - 1): a standard normal deviate if y does not depend on x."""
     if np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
         return 0.0
-    ranks = [rankdata(values) for values in (x, y)]
+    ranks = [_ranks(values) for values in (x, y)]
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1] * np.sqrt(len(x) - 1))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """From 1; equal values share the mean of theirs."""
+    return pd.Series(values).rank().to_numpy()
 
 
 def rank_shifts(groups: Sequence[np.ndarray]) -> np.ndarray:
     """How far the mean rank of each group lies from that of the median group: standard normal deviates if all groups
     follow one law, whatever law that is."""
     counts = np.array([len(group) for group in groups])
-    ranks = rankdata(np.concatenate(list(groups))) / (counts.sum() + 1.0)
+    ranks = _ranks(np.concatenate(list(groups))) / (counts.sum() + 1.0)
     means = np.array([part.mean() for part in np.split(ranks, np.cumsum(counts)[:-1])])
     return (means - np.median(means)) * np.sqrt(12.0 * counts)
 
@@ -61,9 +69,9 @@ def compared(effects: np.ndarray, errors: np.ndarray, chance: float) -> Compared
     from the sensors, so with few of them the bar is higher, as Student's law says."""
     centred = effects - np.median(effects)
     scatter = MAD_TO_STD * float(np.median(np.abs(centred)))
-    bar = float(t.isf(chance / 2.0, max(len(effects) - 1, 1)))
+    bar = -float(stdtrit(max(len(effects) - 1, 1), chance / 2.0))
     return Compared(centred, scatter, np.abs(centred) > bar * np.maximum(scatter, errors))
 
 
 def unlikely(deviates: np.ndarray, chance: float) -> np.ndarray:
-    return np.abs(deviates) > float(norm.isf(chance / 2.0))
+    return np.abs(deviates) > -float(ndtri(chance / 2.0))

@@ -7,7 +7,6 @@ misfit are compared, about the median; the correlation that their agreement impl
 trusted (none), or the absolute misfits of the warm-up, which never give up (much)."""
 
 import numpy as np
-from scipy.spatial import KDTree
 
 MOST = 100_000
 """Readings of a field that are looked at."""
@@ -34,6 +33,8 @@ def _agreement(misfits: np.ndarray, places: np.ndarray) -> np.ndarray:
     if len(misfits) > MOST:
         chosen = np.random.default_rng(0).choice(len(misfits), MOST, replace=False)
         misfits, places = misfits[chosen], places[chosen]
+    from scipy.spatial import KDTree  # A quarter of a second that the first steps need not wait for.
+
     side = np.sign(misfits - np.median(misfits))
     two = np.asarray(KDTree(places).query(places, k=2)[1])
     # Where two readings share a place, either may come first.

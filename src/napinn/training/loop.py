@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from napinn.compiled import Itself, owned_jit
+from napinn.compiled import Itself, owned_jit, tidy
 from napinn.likelihood import Likelihood
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.pieces import PIECE, in_pieces
@@ -26,7 +26,7 @@ from napinn.training.data import Data
 from napinn.training.devices import everywhere, kept_everywhere
 from napinn.training.optimisers import Constant
 from napinn.training.phases import Kind, Method, Phase
-from napinn.training.steps import Share, State, first_moments, shares_of, step_of
+from napinn.training.steps import Share, State, chosen, first_moments, shares_of, step_of
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,8 @@ def run_phase(
         count = min(method.log_every, phase.steps - course.step)
         began = time.perf_counter()
         after, losses, finite = run_chunk(state, data, cached, count, *course.pace.shares())
+        if course.step == 0:
+            tidy()
         numbers = {name: float(value) for name, value in vars(losses).items()}
         if not finite:
             raise DivergedError(f"in phase '{phase.name}', between steps {course.step} and {course.step + count}")
@@ -142,7 +144,7 @@ def run_phase(
         elapsed = time.perf_counter() - began
         over = course.pace.over(count, elapsed)
         last = course.step >= phase.steps or over or course.watch.stalled(course.step, numbers.get("held_out"))
-        state = leave(after) if last else after
+        state = leave(problem, method, phase, after, data) if last else after
         snapshot = _snapshot(problem, phase, state, numbers, course.step, done, total, count, elapsed)
         yield Chunk(state, course, snapshot, course.level.sound(numbers["total"]), last)
 
@@ -183,6 +185,9 @@ def keeping(state: State, data: Data, kept: np.ndarray) -> State:
 
 def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     """What has to be measured on all readings before a phase can begin."""
+    if phase.afresh:
+        assert state.aside is not None
+        state = replace(state, learned=state.aside, aside=state.learned)
     if phase.optimiser is not None:
         state = replace(state, optimiser=first_moments(phase.optimiser, state.learned))
     if phase.averaging > 0.0:
@@ -203,9 +208,12 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     return replace(state, law=law, key=key)
 
 
-def leave(state: State) -> State:
-    """The state at the end of a phase: what was averaged takes the place of the last step's."""
-    return state if state.average is None else replace(state, learned=state.average, average=None)
+def leave(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
+    """The state at the end of a phase: what was averaged takes the place of the last step's, and the better start that
+    of the other."""
+    if state.average is not None:
+        state = replace(state, learned=state.average, average=None)
+    return chosen(problem, method, phase, state, data) if phase.chooses else state
 
 
 @eqx.filter_jit
@@ -224,7 +232,15 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
     do phases that differ in their length, rate or stiffness alone."""
     # None of these is part of the program.
     bare = replace(
-        phase, name=phase.kind.value, steps=1, schedule=Constant(), stiffness=(1.0, 1.0), patience=None, screen=None
+        phase,
+        name=phase.kind.value,
+        steps=1,
+        schedule=Constant(),
+        stiffness=(1.0, 1.0),
+        patience=None,
+        screen=None,
+        afresh=False,
+        chooses=False,
     )
     run_chunk = _runner(Itself(problem), replace(method, minutes=None), bare)
 

@@ -65,6 +65,10 @@ class Phase:
     """Above zero, the phase ends with the running average of all that it trained, with this memory a step."""
     stiffness: tuple[float, float] = (1.0, 1.0)
     """What the weight of the equations is multiplied by when the phase begins and when it ends."""
+    afresh: bool = False
+    """Whether what was found so far is set aside, and the phase begins where the fit began."""
+    chooses: bool = False
+    """Whether the phase ends with the better of what it found and what was set aside."""
     patience: int | None = None
     """End the phase when the score of held-out readings has not risen for this many steps."""
 
@@ -140,6 +144,11 @@ class Method:
         """Whether the sensors are judged before the phase of this number: if it is gated and not the first of those."""
         gated = [index for index, phase in enumerate(self.phases) if phase.kind is Kind.GATED]
         return self.sensors is not None and number in gated[1:]
+
+    @property
+    def chooser(self) -> int | None:
+        """The number of the phase that chooses between two starts, if there are two."""
+        return next((number for number, phase in enumerate(self.phases) if phase.chooses), None)
 
     @property
     def steps(self) -> int:

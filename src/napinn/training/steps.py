@@ -50,6 +50,8 @@ class State(eqx.Module):
     """1 or 0 for every reading once they have been screened."""
     average: Learned | None
     """Running average of what is learned, in a phase that ends with it."""
+    aside: Learned | None
+    """Until one of two starts is chosen: how the fit began, and then what came of the first start."""
     key: PRNGKeyArray
 
 
@@ -76,7 +78,8 @@ def shares_of(phase: Phase, done: np.ndarray, dtype: jnp.dtype) -> Share:
 
 
 def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
-    return State(learned, first_moments(method.optimiser, learned), None, None, None, key)
+    aside = None if method.chooser is None else learned
+    return State(learned, first_moments(method.optimiser, learned), None, None, None, aside, key)
 
 
 @eqx.filter_jit
@@ -205,6 +208,16 @@ def _polish_batches(
     key, for_step, for_judging = jax.random.split(key, 3)
     step = _whole_batch(data, method, optimiser.points, for_step)
     return key, step, _whole_batch(data, method, method.collocation_batch, for_judging)
+
+
+def chosen(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
+    """The state with the better of what the phase found and what was set aside, by the loss that it ended with."""
+    batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, state.key)
+    assert state.aside is not None
+    assert not isinstance(phase.loss, Likelihood)
+    value = functools.partial(plain_loss, problem, phase.loss, batch=batch, stiffness=phase.stiffness[1])
+    now, before = (float(value(learned)[0]) for learned in (state.learned, state.aside))
+    return replace(state, learned=state.learned if now < before else state.aside, aside=None)
 
 
 def _whole_batch(data: Data, method: Method, points: int, key: PRNGKeyArray) -> Batch:
