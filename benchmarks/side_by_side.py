@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from chunks import Others, Start, in_turn, start_of
+from roofline import operations, products_of, timed_products
 
 from napinn.benchmarks.names import BENCHMARKS
 from napinn.experiments.provenance import provenance
@@ -48,7 +49,7 @@ class Peer:
         command = [str(python_of(name)), str(HERE / "peers" / f"{name}.py"), str(work)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         told = self._heard()
-        self.title, self.loss = told["name"], told["loss"]
+        self.title, self.loss, self.gflops = told["name"], told["loss"], told["gflops"]
 
     def __call__(self) -> float:
         assert self.process.stdin is not None
@@ -115,12 +116,22 @@ def measured(problem: str, names: list[str], rounds: int) -> dict[str, Any]:
             peer()  # Whatever is compiled or allocated at first.
         others = Others((os.getpid(), *(peer.process.pid for peer in peers.values())))
         taken = in_turn(candidates, rounds)
+        busy = others.cores()
     finally:
         for peer in peers.values():
             peer.stop()
     told = {name: {"title": peers[name].title if name in peers else "napinn", "loss": round(peers[name].loss, 6)
                    if name in peers else round(loss, 6), **numbers} for name, numbers in taken.items()}  # fmt: skip
-    return {"other_processes_cores": others.cores(), "steps": told}
+    return {"other_processes_cores": busy, "products_gflops": _rates(start, peers), "steps": told}
+
+
+def _rates(start: Start, peers: dict[str, Peer]) -> dict[str, float]:
+    """Of matrix products alone, ours and of those that tell theirs: what every step rests on."""
+    products = products_of(start)
+    run = timed_products(products)
+    ours = operations(products) / (1e9 * min(run() for _ in range(5)))
+    told = {name: peer.gflops for name, peer in peers.items() if peer.gflops is not None}
+    return {"napinn": round(ours, 1)} | {name: round(rate, 1) for name, rate in told.items()}
 
 
 def draw(found: dict[str, Any]) -> None:

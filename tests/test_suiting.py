@@ -45,7 +45,19 @@ def test_waves_make_the_first_layer_sines_of_their_number():
 
 def test_many_readings_of_few_waves_change_nothing():
     method = law_pinn()
-    assert suited(method, swings(2.0, count=1000), OSCILLATOR) == (method, (1.0,))
+    assert suited(method, swings(2.0, count=5000), OSCILLATOR) == (method, (1.0,))
+
+
+def test_some_thousands_of_readings_are_followed_under_light_equations_first():
+    method = law_pinn(900)
+    changed, _ = suited(method, swings(2.0, count=2000), OSCILLATOR)
+    assert changed.steps == method.steps
+    warm_up, law, joint, cooling = changed.phases
+    assert warm_up.steps == 300
+    assert law == method.phases[1]
+    assert warm_up.stiffness[0] < warm_up.stiffness[1] < 1.0
+    assert joint.stiffness[0] == joint.stiffness[1] == cooling.stiffness[0] < cooling.stiffness[1] == 1.0
+    assert decode(encode(changed), SETTINGS) == changed
 
 
 @pytest.mark.parametrize("method", [as_printed(na_pinn()), law_pinn(adapts=False)], ids=["printed", "told not to"])

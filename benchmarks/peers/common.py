@@ -57,8 +57,9 @@ def burgers(u: Any, v: Any, w_x: Any, w_y: Any, w_t: Any, laplacian: Any, nu: An
 class Turns:
     """Steps as they are asked for, timed by the clock on the wall."""
 
-    def __init__(self, loss: float, name: str) -> None:
-        self._say({"loss": float(loss), "name": name})
+    def __init__(self, loss: float, name: str, gflops: float | None = None) -> None:
+        """With the rate of matrix products alone where that is of interest."""
+        self._say({"loss": float(loss), "name": name, "gflops": gflops})
         self._wait()
 
     def step_done(self) -> None:

@@ -1,5 +1,7 @@
 """PyTorch eager, as a PINN is usually written in it: `autograd.grad` for every derivative."""
 
+import time
+
 import torch
 from common import BATCH, RATE, Turns, allen_cahn, burgers, work
 
@@ -40,7 +42,20 @@ def loss(points: torch.Tensor, rows: slice | torch.Tensor) -> torch.Tensor:
     return (residuals(points) ** 2).sum(1).mean() + ((network(places[rows]) - values[rows]) ** 2).mean()
 
 
-turns = Turns(loss(pool[:BATCH].clone(), slice(BATCH)).item(), f"PyTorch {torch.__version__}, eager")
+def products_rate() -> float:
+    """Billions of operations a second in products of the shapes that a step is made of."""
+    rows, weight, taken = torch.randn(6 * BATCH, 80), torch.randn(80, 80), []
+    for _ in range(5):
+        began = time.perf_counter()
+        for _ in range(50):
+            rows @ weight
+            rows.T @ rows
+        taken.append(time.perf_counter() - began)
+    return 2 * 50 * 2 * rows.numel() * 80 / (1e9 * min(taken))
+
+
+first = loss(pool[:BATCH].clone(), slice(BATCH)).item()
+turns = Turns(first, f"PyTorch {torch.__version__}, eager", products_rate())
 while True:
     optimiser.zero_grad()
     points = pool[torch.randint(len(pool), (BATCH,))]

@@ -11,7 +11,11 @@ valley that is left, network and unknowns have to move together, which Gauss–N
 (`napinn.training.gauss_newton`); with few readings these are cheap. And a flexible law would learn a few misfits by
 heart, so it is a smooth one with a prior, centred on zero.
 
-Neither happens in the paper's benchmarks, and a method that is given its backbone by name keeps it."""
+Some thousands: what a few dozen of them say of a front has to be heard before the equations, whose weight is
+greatest there, have settled on a smoother one. So the warm-up is longer, and the equations are light in it; and again
+when the likelihood comes, in whose units misfits weigh less. They grow to their full weight while the rate falls.
+
+None of this happens in the paper's benchmarks, and a method that is given its backbone by name keeps it."""
 
 import dataclasses
 
@@ -24,14 +28,20 @@ from napinn.readings import Readings
 from napinn.training import GaussNewton, Kind, Method, Phase
 from napinn.waves import FEW, crowding
 
-MANY = 1000
-"""With as many readings as this, nothing is few."""
+FEW_READINGS, SOME_READINGS = 1000, 5000
+"""With as many readings as these, they are not few, and not some."""
 LIGHTEST, LIGHT, STIFFEST = 1e-4, 1e-2, 100.0
 """Weights of the equations: when training begins, when the warm-up ends, and in the end."""
 APPROACH, REFINEMENT = 1 / 200, 1 / 100
 """Gauss–Newton steps after the warm-up and in the end, as shares of the budget of steps."""
 HUBER = 0.1
 """Misfits in the approach are squared up to this many deviations of the field, and absolute beyond."""
+LONG = 1 / 3
+"""Share of the steps that the warm-up takes with some thousands of readings."""
+LIGHTER = 0.1
+"""Weight of the equations at the end of that warm-up."""
+LIGHTENED = 0.02
+"""And when the likelihood takes over."""
 KEPT = 1 / 3
 """How much remains of the phases in between, which then only have to learn law and gate."""
 RESIDUALS = 512
@@ -45,7 +55,9 @@ def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method
     """The method as it will be trained, and how crowded each coordinate is (None where that was not asked)."""
     if not (method.adapts and method.scaled):
         return method, None
-    method = for_few(method, len(readings), problem)
+    if _fitted_by_law(method):
+        count = len(readings)
+        method = for_few(method, count, problem) if count < FEW_READINGS else for_some(method, count)
     if not isinstance(method.backbone, MLP):
         return method, None
     times = crowding(readings, problem.lows, problem.highs)
@@ -60,11 +72,33 @@ def for_waves(method: Method, backbone: MLP, times: tuple[float, ...]) -> Method
     return dataclasses.replace(method, backbone=FLS(backbone.width, backbone.depth, sigma))
 
 
-def for_few(method: Method, readings: int, problem: Problem) -> Method:
-    """Concerns methods that end with the learned law as their likelihood."""
-    gating, last = method.gating, method.phases[-1]
-    if readings >= MANY or gating is None or not isinstance(last.loss, Likelihood):
+def _fitted_by_law(method: Method) -> bool:
+    """Whether it ends with the learned law as its likelihood."""
+    return method.gating is not None and method.phases[-1].loss_is_law
+
+
+def for_some(method: Method, readings: int) -> Method:
+    if readings >= SOME_READINGS:
         return method
+    plain = sum(phase.steps for phase in method.phases if phase.kind is Kind.PLAIN)
+    longer = max(round(LONG * method.steps), plain)
+    stretched, left = longer / max(plain, 1), (method.steps - longer) / max(method.steps - plain, 1)
+    phases: list[Phase] = []
+    for phase in method.phases:
+        if phase.kind is Kind.PLAIN:
+            steps, stiffness = round(stretched * phase.steps), (LIGHT, LIGHTER)
+        elif phase.kind is Kind.GATED:
+            steps, stiffness = round(left * phase.steps), (LIGHTENED, 1.0 if phase is method.phases[-1] else LIGHTENED)
+        else:
+            steps, stiffness = phase.steps, phase.stiffness
+        phases.append(dataclasses.replace(phase, steps=max(steps, 1), stiffness=stiffness))
+    return dataclasses.replace(method, phases=tuple(phases))
+
+
+def for_few(method: Method, readings: int, problem: Problem) -> Method:
+    gating, last = method.gating, method.phases[-1]
+    assert gating is not None
+    assert isinstance(last.loss, Likelihood)
     gating = dataclasses.replace(gating, density=Shrunk(Compressed(SMOOTH), PRIOR / (PRIOR + readings)))
     if isinstance(gating.scale, RunningSpread):
         gating = dataclasses.replace(gating, scale=dataclasses.replace(gating.scale, centred=False))
