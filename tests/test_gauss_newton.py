@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from jax.flatten_util import ravel_pytree
 
+from napinn.collocation import Latin
 from napinn.fitting import fit, frame_of, initial
 from napinn.likelihood import Likelihood
 from napinn.losses import Absolute, Squared
@@ -45,7 +46,12 @@ def test_a_linear_problem_is_solved_in_one_step_by_the_shortest_way():
         return jnp.sum(left(params) ** 2)
 
     step, state = method.update(
-        start, method.init(start), start, value=value(start), value_fn=value, rows=lambda: Rows(left(start), matrix)
+        start,
+        method.init(start),
+        start,
+        value=value(start),
+        value_fn=value,
+        rows=lambda: Rows(left(start), jnp.asarray(matrix)),
     )
     shortest = np.linalg.lstsq(matrix, -np.asarray(left(start)), rcond=None)[0]
     np.testing.assert_allclose(step["w"], shortest, rtol=1e-6)
@@ -144,3 +150,11 @@ def test_of_two_starts_the_better_goes_on(better):
     assert found.unknowns["k"] == pytest.approx(0.8, rel=0.05)
     first = found.history[found.history.phase == "one"].iloc[-1]
     assert np.isclose(found.unknowns["k"], first["k"], rtol=1e-6) == (better == "first")
+
+
+def test_a_latin_hypercube_has_one_point_in_every_part_of_every_axis():
+    low, high = jnp.asarray([-1.0, 2.0]), jnp.asarray([1.0, 7.0])
+    points = np.asarray(Latin().draw(jax.random.key(0), 64, low, high))
+    parts = np.floor(64 * (points - np.asarray(low)) / np.asarray(high - low)).astype(int)
+    assert [sorted(axis) for axis in parts.T] == [list(range(64))] * 2
+    assert abs(np.corrcoef(points.T)[0, 1]) < 0.4

@@ -206,6 +206,7 @@ SETTINGS: Mapping[str, type] = {
         networks.BayesianMLP,
         collocation.Uniform,
         collocation.Grid,
+        collocation.Latin,
     )
 }
 """Every class that may stand in a saved method."""

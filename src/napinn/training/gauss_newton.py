@@ -6,6 +6,7 @@ a matrix of the size of the residuals. Such a step follows a valley along which 
 together, where gradients only bounce between its walls. λ is Levenberg's: it falls after a step that lowered the loss,
 and after one that did not the step is taken back and λ rises."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,8 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float
 
 DOWN, UP = 0.4, 5.0
+BLOCKS = 4
+"""Each way, of a symmetric product; those below its diagonal are those above it."""
 SMALLEST, LARGEST = 1e-7, 1e4
 
 
@@ -52,7 +55,15 @@ def gauss_newton(first: float) -> optax.GradientTransformationExtraArgs:
 
 def _solution(rows: Rows, level: Float[Array, ""]) -> Float[Array, " p"]:
     """δ = -J' (J J' + λ)⁻¹ r."""
-    alike = rows.slopes @ rows.slopes.T
+    alike = _products(rows.slopes)
     damping = level * jnp.mean(jnp.diag(alike))
     factor = cho_factor(alike + damping * jnp.eye(len(alike), dtype=alike.dtype))
     return -(rows.slopes.T @ cho_solve(factor, rows.left))
+
+
+def _products(rows: Float[Array, "n p"]) -> Float[Array, "n n"]:
+    """J J', of which little more than half is computed; a step takes most of its time for it."""
+    ends = [len(rows) * number // BLOCKS for number in range(BLOCKS + 1)]
+    parts = [rows[begin:end] for begin, end in pairwise(ends)]
+    above = {(i, j): parts[i] @ parts[j].T for i in range(BLOCKS) for j in range(i, BLOCKS)}
+    return jnp.block([[above[i, j] if i <= j else above[j, i].T for j in range(BLOCKS)] for i in range(BLOCKS)])

@@ -12,6 +12,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from napinn.collocation import Latin
 from napinn.likelihood import Likelihood
 from napinn.objective import (
     Batch,
@@ -201,11 +202,13 @@ def _polish_batches(
     """The next key, the batch that a step is made of, and the one that judges it.
 
     A line search needs one and the same batch throughout. A Gauss–Newton step can fit the few points that it is made
-    of better than the equations, so others judge it, and both are new for each step."""
+    of better than the equations, so others judge it, and both are new for each step. They are spread evenly, since a
+    step that looks worse on unlucky points is taken back."""
     if not isinstance(optimiser, GaussNewton):
         batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, key)
         return key, batch, batch
     key, for_step, for_judging = jax.random.split(key, 3)
+    method = replace(method, collocation=Latin())
     step = _whole_batch(data, method, optimiser.points, for_step)
     return key, step, _whole_batch(data, method, method.collocation_batch, for_judging)
 
