@@ -26,6 +26,8 @@ from napinn.training import SOAP, Cosine, Method
 
 DIFFUSIVITY, NOISE, OUTLIERS = 0.05, 0.15, 0.15
 PLACES = np.linspace(0.0, 1.0, 11)
+EACH = 500
+"""Readings of each thermometer. With a hundred, no method comes nearer to the diffusivity than 4 to 8 %."""
 UNSEEN = 5
 """The place that no thermometer stands at."""
 
@@ -40,7 +42,7 @@ def truth(x: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 def corrupted(law: str, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    x, t = (axis.reshape(-1) for axis in np.meshgrid(np.delete(PLACES, UNSEEN), np.linspace(0, 2, 100), indexing="ij"))
+    x, t = (axis.reshape(-1) for axis in np.meshgrid(np.delete(PLACES, UNSEEN), np.linspace(0, 2, EACH), indexing="ij"))
     noise = {"gaussian": rng.standard_normal(x.size), "skewed": rng.exponential(size=x.size) - np.log(2.0)}[law]
     outlier = rng.random(x.size) < OUTLIERS
     noise = NOISE * np.where(outlier, rng.uniform(3.0, 10.0, x.size), noise)

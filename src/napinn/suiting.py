@@ -11,18 +11,25 @@ valley that is left, network and unknowns have to move together, which Gauss–N
 (`napinn.training.gauss_newton`); with few readings these are cheap. And a flexible law would learn a few misfits by
 heart, so it is a smooth one with a prior, centred on zero.
 
-Some thousands: what a few dozen of them say of a front has to be heard before the equations, whose weight is
-greatest there, have settled on a smoother one. So the warm-up is longer, and the equations are light in it; and again
-when the likelihood comes, in whose units misfits weigh less. They grow to their full weight while the rate falls.
+Some thousands, where a field carries itself along and so steepens into fronts: what a few dozen of them say of a front
+has to be heard before the equations, whose weight is greatest there, have settled on a smoother one. So the warm-up is
+longer, and the equations are light in it; and again when the likelihood comes, in whose units misfits weigh less. They
+grow to their full weight while the rate falls.
 
 None of this happens in the paper's benchmarks, and a method that is given its backbone by name keeps it."""
 
 import dataclasses
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
 from napinn.density import GMM, Compressed, RunningSpread, Shrunk
+from napinn.equations import Terms
 from napinn.likelihood import Likelihood
 from napinn.losses import Huber, Loss
 from napinn.networks import FLS, MLP
+from napinn.objective import VALUE
 from napinn.problem import Problem
 from napinn.readings import Readings
 from napinn.training import GaussNewton, Kind, Method, Phase
@@ -37,7 +44,7 @@ APPROACH, REFINEMENT = 1 / 200, 1 / 100
 HUBER = 0.1
 """Misfits in the approach are squared up to this many deviations of the field, and absolute beyond."""
 LONG = 1 / 3
-"""Share of the steps that the warm-up takes with some thousands of readings."""
+"""Share of the steps that the warm-up takes where there are fronts."""
 LIGHTER = 0.1
 """Weight of the equations at the end of that warm-up."""
 LIGHTENED = 0.02
@@ -46,6 +53,8 @@ KEPT = 1 / 3
 """How much remains of the phases in between, which then only have to learn law and gate."""
 RESIDUALS = 512
 """Of the equations in a Gauss–Newton step; twice as many in two dimensions or more."""
+TRIED, ROUNDING = 8, 1e-9
+"""Points at which an equation is tried, and what of its size is rounding."""
 PRIOR = 100
 """How many readings the prior of the noise law is worth."""
 SMOOTH = GMM(smallest=0.5)
@@ -57,7 +66,10 @@ def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method
         return method, None
     if _fitted_by_law(method):
         count = len(readings)
-        method = for_few(method, count, problem) if count < FEW_READINGS else for_some(method, count)
+        if count < FEW_READINGS:
+            method = for_few(method, count, problem)
+        elif count < SOME_READINGS and steepens(problem):
+            method = for_fronts(method)
     if not isinstance(method.backbone, MLP):
         return method, None
     times = crowding(readings, problem.lows, problem.highs)
@@ -77,9 +89,29 @@ def _fitted_by_law(method: Method) -> bool:
     return method.gating is not None and method.phases[-1].loss_is_law
 
 
-def for_some(method: Method, readings: int) -> Method:
-    if readings >= SOME_READINGS:
-        return method
+def steepens(problem: Problem) -> bool:
+    """Whether an equation holds the product of a field with a slope of one, or another function of both that is no sum.
+
+    Told by trying: what moving both changes is then not what moving each of them changes."""
+    slopes = [terms for terms in problem.wanted if all(len(axes) == 1 for axes in terms)]
+    if VALUE not in problem.wanted or not slopes:
+        return False
+    random = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        points = jnp.asarray(random.uniform(problem.lows, problem.highs, (TRIED, len(problem.lows))))
+        drawn = {terms: random.uniform(0.5, 1.5, (TRIED, len(problem.outputs))) for terms in sorted(problem.wanted)}
+        unknowns = {name: jnp.asarray(random.uniform(0.5, 1.5)) for name in problem.unknowns}
+
+        def moved(*terms: Terms) -> np.ndarray:
+            values = {each: jnp.asarray(array + (each in terms)) for each, array in drawn.items()}
+            return np.asarray(problem.left_over(problem.system, points, values, unknowns))
+
+        still, carried = moved(), moved(VALUE)
+        both = [moved(VALUE, slope) - moved(slope) - carried + still for slope in slopes]
+    return any(bool(np.any(np.abs(each) > ROUNDING * (1.0 + np.abs(still)))) for each in both)
+
+
+def for_fronts(method: Method) -> Method:
     plain = sum(phase.steps for phase in method.phases if phase.kind is Kind.PLAIN)
     longer = max(round(LONG * method.steps), plain)
     stretched, left = longer / max(plain, 1), (method.steps - longer) / max(method.steps - plain, 1)
