@@ -39,6 +39,7 @@ from napinn.networks import MLP
 from napinn.problem_file import load_problem_file
 from napinn.request import Request, read_request
 from napinn.run_folder import begin, save
+from napinn.suiting import suited
 from napinn.training import Checkpoints, Method
 from napinn.training import begin as first_state
 from napinn.training import load as load_data
@@ -242,12 +243,13 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
     run = where / "run"
     request, checkpoint = small_run(run)
     problem, moment = where / "p.yaml", where / "1.checkpoint"
+    method, _ = suited(request.method, request.readings, request.problem)
     with jax.enable_x64(False):
         data, _ = load_data(request.problem, request.readings, np.dtype(np.float32))
-        frame = frame_of(request.problem, request.readings, request.method, np.dtype(np.float32))
+        frame = frame_of(request.problem, request.readings, method, np.dtype(np.float32))
         key, digest = jax.random.key(0), request.digest()
-        first = first_state(request.method, initial(request.problem, request.method, frame, key), key)
-        seen = trial.file("checkpoint", moment, checkpoint, lambda: read(moment, digest, request.method, first, data))
+        first = first_state(method, initial(request.problem, method, frame, key), key)
+        seen = trial.file("checkpoint", moment, checkpoint, lambda: read(moment, digest, method, first, data))
     seen |= trial.file("problem file", problem, PROBLEM_TEXT.encode(), lambda: load_problem_file(problem))
     for path, content in reader_files(where).items():
         seen |= trial.file(path.name.removeprefix("r"), path, content, lambda path=path: tidied(path))

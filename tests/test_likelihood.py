@@ -12,6 +12,8 @@ from napinn.training.coherence import noise_share
 TWO_FIELDS = Standard(jnp.asarray([0.1, -0.4]), jnp.asarray([0.5, 2.0]))
 OWNER = jnp.tile(jnp.arange(2), 50)
 MISFIT = jax.random.normal(jax.random.key(0), (100,)) * TWO_FIELDS.scale[OWNER] + TWO_FIELDS.centre[OWNER]
+TRUST = jnp.mean(TWO_FIELDS.scale[OWNER] ** 2) / TWO_FIELDS.scale[OWNER] ** 2
+"""Squares of a field count for as much as its noise is small beside that of the others."""
 FREE = Likelihood(anchor=0.0)
 ONE = jnp.ones(())
 
@@ -34,7 +36,7 @@ def by_field(values):
 
 def test_a_gaussian_law_gives_half_squares_about_the_centre_of_each_field():
     found = slopes(Likelihood(anchor=0.0, profiled=False), MISFIT)
-    np.testing.assert_allclose(found, (MISFIT - TWO_FIELDS.centre[OWNER]) / 100, rtol=1e-10)
+    np.testing.assert_allclose(found, TRUST * (MISFIT - TWO_FIELDS.centre[OWNER]) / 100, rtol=1e-10)
 
 
 def test_profiled_it_does_not_feel_a_constant_added_to_a_field():
@@ -42,7 +44,7 @@ def test_profiled_it_does_not_feel_a_constant_added_to_a_field():
     found = by_field(slopes(FREE, MISFIT))
     np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-12)
     misfit = by_field(MISFIT)
-    np.testing.assert_allclose(found, (misfit - misfit.mean(axis=0)) / 100, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found, by_field(TRUST) * (misfit - misfit.mean(axis=0)) / 100, rtol=1e-9, atol=1e-12)
 
 
 def test_the_anchor_pulls_the_median_of_accepted_readings_to_zero():
@@ -69,7 +71,7 @@ def test_a_reading_beyond_the_clip_pulls_at_nothing_and_costs_the_clip():
     loss = Likelihood(clip=12.0, anchor=0.0, profiled=False)
     assert float(slopes(loss, far)[3]) == 0.0
     scale = TWO_FIELDS.scale[OWNER]
-    expected = np.mean(np.asarray(scale**2) * np.minimum(-np.asarray(log_prob), 12.0))
+    expected = np.mean(np.asarray(scale**2)) * np.mean(np.minimum(-np.asarray(log_prob), 12.0))
     assert float(loss(far, OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far), ONE)) == pytest.approx(expected)
 
 

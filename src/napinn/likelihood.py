@@ -1,9 +1,10 @@
 """The learned law as the data loss, with its location profiled out.
 
-    data = mean over readings of σ² · min(-log p((misfit - centre)/σ), clip)
+    data = s² · mean over readings of min(-log p((misfit - centre)/σ), clip)
 
-The factor σ², the robust variance of the misfits, puts the term into the units of squares: a Gaussian law gives half
-of least squares, whatever the noise level.
+σ is the robust deviation of the misfits of the reading's field, and the factor s² the mean of σ² over the readings. It
+puts the term into the units of squares: a Gaussian law gives half of least squares, whatever the noise level. It is one
+for all fields, since how far to trust each of them the law knows already.
 
 Field and law share one freedom: a constant added to the field and taken from the law changes no density. Left to
 stochastic gradients this freedom is a random walk, and where the law is slow to follow, a drag on the field. So it is
@@ -38,8 +39,8 @@ class Likelihood:
     def value(
         self, scale: Float[Array, " n"], log_prob: Float[Array, " n"], weights: Float[Array, " n"]
     ) -> Float[Array, ""]:
-        each = scale * scale * jnp.minimum(-log_prob, self.clip)
-        return jnp.mean(weights * each if self.gated else each)
+        each = jnp.minimum(-log_prob, self.clip)
+        return jnp.mean(scale**2) * jnp.mean(weights * each if self.gated else each)
 
     def __call__(
         self,
@@ -55,7 +56,7 @@ class Likelihood:
 
         `share` is how much of the misfits is noise; the rest of the weight goes to absolute misfits."""
         scale = standard.scale[owner]
-        pull = jnp.where(-log_prob < self.clip, -scale * slope, 0.0)
+        pull = jnp.where(-log_prob < self.clip, -jnp.mean(scale**2) / scale * slope, 0.0)
         pull = weights * pull if self.gated else pull
         member = (owner[None, :] == jnp.arange(len(standard.scale))[:, None]).astype(misfit.dtype)
         if self.profiled:

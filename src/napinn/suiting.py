@@ -56,7 +56,7 @@ RESIDUALS = 512
 TRIED, ROUNDING = 8, 1e-9
 """Points at which an equation is tried, and what of its size is rounding."""
 PRIOR = 100
-"""How many readings the prior of the noise law is worth."""
+"""How many readings the prior of the noise law is worth, and the supposition that all fields are as noisy."""
 SMOOTH = GMM(smallest=0.5)
 
 
@@ -133,7 +133,8 @@ def for_few(method: Method, readings: int, problem: Problem) -> Method:
     assert isinstance(last.loss, Likelihood)
     gating = dataclasses.replace(gating, density=Shrunk(Compressed(SMOOTH), PRIOR / (PRIOR + readings)))
     if isinstance(gating.scale, RunningSpread):
-        gating = dataclasses.replace(gating, scale=dataclasses.replace(gating.scale, centred=False))
+        shared = PRIOR / (PRIOR + readings / len(problem.fields)) if len(problem.fields) > 1 else 0.0
+        gating = dataclasses.replace(gating, scale=dataclasses.replace(gating.scale, centred=False, shared=shared))
     loss = dataclasses.replace(last.loss, profiled=False)
     residuals = RESIDUALS * min(len(problem.coordinates), 2)
     newton = GaussNewton(points=max(residuals // len(problem.equations), RESIDUALS // 4))
