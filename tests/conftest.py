@@ -1,15 +1,10 @@
 """Strict numerics for every test: x64 available, no silent rank promotion, shapes and types checked at run time."""
 
 import os
-import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Tests leave nothing in the user's cache, but what one of them compiled, in whichever process, the others find.
-if "NAPINN_TESTS_COMPILED" not in os.environ:
-    compiled = tempfile.TemporaryDirectory(prefix="napinn-compiled-")
-    os.environ["NAPINN_TESTS_COMPILED"] = compiled.name
-os.environ["JAX_COMPILATION_CACHE_DIR"] = os.environ["NAPINN_TESTS_COMPILED"]
-os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
+# Tests leave nothing in the user's cache.
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"

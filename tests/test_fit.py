@@ -111,6 +111,10 @@ def test_a_run_folder_that_does_not_fit_its_settings_is_refused(finished, tmp_pa
     path.write_text(json.dumps(content))
     with pytest.raises(napinn.InputError, match="unknown type 'Popen'"):
         load(tmp_path / "run")
+    del content["method"]["backbone"]["type"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(napinn.InputError, match="no type for their entry 'backbone'"):
+        load(tmp_path / "run")
 
 
 def test_the_same_seed_gives_the_same_numbers_bit_for_bit(decay_problem, decay_readings, small_method):

@@ -175,7 +175,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
             notes=tuple(map(str, description.get("notes", ()))),
             certainty=_certainty(folder / CERTAINTY, description, learned),
         )
-    except (OSError, KeyError, TypeError, ValueError):
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"{folder} is not a whole run: its files do not fit together.") from None
 
 

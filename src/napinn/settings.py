@@ -6,7 +6,7 @@ class; reading takes the table of classes that may appear, so a file can build n
 import dataclasses
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from napinn.errors import InputError
 
@@ -42,9 +42,17 @@ def decode(value: Any, classes: Mapping[str, type]) -> Any:
         unknown = set(fields) - set(known)
         if unknown:
             raise InputError(f"settings of '{value['type']}' hold an unknown entry '{sorted(unknown)[0]}'.")
+        for name, entry in fields.items():
+            if isinstance(entry, dict) and not _is_table(known[name].type):
+                raise InputError(f"settings of '{value['type']}' hold no type for their entry '{name}'.")
         return cls(**fields)
     if isinstance(value, dict):
         if "type" in value:
             raise InputError(f"settings name an unknown type '{value['type']}'.")
         return {key: decode(item, classes) for key, item in value.items()}
     return value
+
+
+def _is_table(annotation: Any) -> bool:
+    """Whether names with entries belong there, rather than settings of some type."""
+    return any(get_origin(part) in (dict, Mapping) for part in (annotation, *get_args(annotation)))
