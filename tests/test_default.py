@@ -53,7 +53,7 @@ def test_other_units_are_the_same_problem():
     """Metres or millimetres, seconds or hours, kelvins or something with an offset: the same training to rounding."""
     found = []
     for units in ({}, dict(length=1e-3, time=7200.0, size=1e5, offset=2.0)):
-        problem, readings, _, _ = rod(200, **units)
+        problem, readings, _, _ = rod(1000, **units)
         result = fit(problem, readings, law_pinn(60, law_steps=20, double=True, **SMALL))
         scale = units.get("length", 1.0) ** 2 / units.get("time", 1.0)
         found.append((result.unknowns["D"] / scale, result.misfits / units.get("size", 1.0), result.reliability))
