@@ -6,7 +6,7 @@ inside the box. Boundary and initial conditions may be given and are never neede
 
 import keyword
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -190,24 +190,38 @@ class Problem:
         unknowns: Mapping[str, Float[Array, ""]],
     ) -> Float[Array, "n e"]:
         """The residuals of any equations in the problem's names."""
-        columns = {name: index for index, name in enumerate(self.coordinates)}
+        places = {name: points[:, index] for index, name in enumerate(self.coordinates)}
         outputs = {name: index for index, name in enumerate(self.outputs)}
+
+        def derivative(leaf: Derivative) -> Float[Array, " n"]:
+            return values[leaf.terms][:, outputs[leaf.field]]
+
+        return jnp.stack(self.evaluated(equations, places, derivative, unknowns), axis=1)
+
+    def evaluated(
+        self,
+        equations: Sequence[Equation],
+        places: Mapping[str, Float[Array, " n"]],
+        derivative: Callable[[Derivative], Float[Array, " n"]],
+        unknowns: Mapping[str, Float[Array, ""]],
+    ) -> list[Float[Array, " n"]]:
+        """The residuals of each equation, its derivatives looked up wherever they come from."""
+        like = next(iter(places.values()))
 
         def look_up(leaf: Leaf) -> Array:
             match leaf:
                 case Coordinate(name):
-                    return points[:, columns[name]]
-                case Derivative(name, terms):
-                    return values[terms][:, outputs[name]]
+                    return places[name]
+                case Derivative():
+                    return derivative(leaf)
                 case UnknownLeaf(name):
                     return unknowns[name]
                 case Constant(_, value):
-                    return jnp.asarray(value, points.dtype)
+                    return jnp.asarray(value, like.dtype)
                 case Given(name, axes):
-                    return self.tables[name].at([points[:, columns[axis]] for axis in axes])
+                    return self.tables[name].at([places[axis] for axis in axes])
 
-        rows = [jnp.broadcast_to(equation.residual(look_up), points.shape[:1]) for equation in equations]
-        return jnp.stack(rows, axis=1)
+        return [jnp.broadcast_to(equation.residual(look_up), like.shape) for equation in equations]
 
     def show(self) -> str:
         """The equations, and the conditions if there are any, as mathematics, one a line."""

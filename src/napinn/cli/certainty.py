@@ -25,10 +25,6 @@ UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
 SEEDS = "seeds.csv"
 
 
-def as_it_is(result: FitResult) -> FitResult:
-    return result
-
-
 def with_intervals(result: FitResult) -> FitResult:
     """The result and how sure it is; an unfinished fit is left as it is."""
     if result.status in UNFINISHED:

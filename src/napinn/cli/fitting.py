@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from napinn.cli.certainty import as_it_is, run_seeds, with_intervals
-from napinn.cli.running import Manner, run_request, tell_result
+from napinn.cli.certainty import run_seeds, with_intervals
+from napinn.cli.running import Manner, as_it_is, run_request, tell_result
 from napinn.errors import InputError, nearest
 from napinn.fitting import check_readings
 from napinn.io import PLAIN, read_file

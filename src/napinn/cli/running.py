@@ -39,8 +39,12 @@ class Manner:
     quiet: bool = False
 
 
+def as_it_is(result: FitResult) -> FitResult:
+    return result
+
+
 def run_request(
-    request: Request, folder: Path, manner: Manner, resume: bool = False, finish: Finish = lambda result: result
+    request: Request, folder: Path, manner: Manner, resume: bool = False, finish: Finish = as_it_is
 ) -> FitResult:
     """Fit, with everything that goes on beside it, and save what `finish` makes of the result."""
     method, console = request.method, Console(stderr=True, quiet=manner.quiet)

@@ -26,7 +26,7 @@ from napinn.training.data import Data
 from napinn.training.devices import everywhere, kept_everywhere
 from napinn.training.optimisers import Constant
 from napinn.training.phases import Kind, Method, Phase
-from napinn.training.steps import Share, State, chosen, first_moments, shares_of, step_of
+from napinn.training.steps import Share, State, better_start, first_moments, shares_of, step_of
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def leave(problem: Problem, method: Method, phase: Phase, state: State, data: Da
     of the other."""
     if state.average is not None:
         state = replace(state, learned=state.average, average=None)
-    return chosen(problem, method, phase, state, data) if phase.chooses else state
+    return better_start(problem, method, phase, state, data) if phase.chooses else state
 
 
 @eqx.filter_jit

@@ -13,6 +13,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from napinn.collocation import Latin
+from napinn.compiled import owned_jit
 from napinn.likelihood import Likelihood
 from napinn.objective import (
     Batch,
@@ -213,14 +214,15 @@ def _polish_batches(
     return key, step, _whole_batch(data, method, method.collocation_batch, for_judging)
 
 
-def chosen(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
+def better_start(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
     """The state with the better of what the phase found and what was set aside, by the loss that it ended with."""
     batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, state.key)
-    assert state.aside is not None
-    assert not isinstance(phase.loss, Likelihood)
-    value = functools.partial(plain_loss, problem, phase.loss, batch=batch, stiffness=phase.stiffness[1])
-    now, before = (float(value(learned)[0]) for learned in (state.learned, state.aside))
-    return replace(state, learned=state.learned if now < before else state.aside, aside=None)
+    loss, aside = phase.loss, state.aside
+    assert aside is not None
+    assert not isinstance(loss, Likelihood)
+    value = owned_jit(lambda learned: plain_loss(problem, loss, learned, batch, phase.stiffness[1])[0])
+    now, before = (float(value(learned)) for learned in (state.learned, aside))
+    return replace(state, learned=state.learned if now < before else aside, aside=None)
 
 
 def _whole_batch(data: Data, method: Method, points: int, key: PRNGKeyArray) -> Batch:

@@ -13,8 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from napinn.equations import Constant, Coordinate, Derivative, Equation, Given, Leaf
-from napinn.equations import Unknown as UnknownLeaf
+from napinn.equations import Derivative, Equation
 from napinn.equations.tree import Call, Expression, Number, Power, Product, Sum, children
 from napinn.problem import Problem
 from napinn.readings import TIME_NAMES
@@ -83,21 +82,7 @@ class Evolution:
 
         def residuals(wanted: Float[Array, "f n"]) -> Float[Array, "f n"]:
             values = {**known, **dict(zip(self.solved, wanted, strict=True))}
-
-            def look_up(leaf: Leaf) -> Array:
-                match leaf:
-                    case Coordinate(name):
-                        return places[name]
-                    case Derivative():
-                        return values[leaf]
-                    case UnknownLeaf(name):
-                        return unknowns[name]
-                    case Constant(_, value):
-                        return jnp.asarray(value, wanted.dtype)
-                    case Given(name, axes):
-                        return self.problem.tables[name].at([places[axis] for axis in axes])
-
-            return jnp.stack([jnp.broadcast_to(each.residual(look_up), (size,)) for each in self.equations])
+            return jnp.stack(self.problem.evaluated(self.equations, places, lambda leaf: values[leaf], unknowns))
 
         nothing = jnp.zeros((len(self.solved), size), places[self.time].dtype)
         rest, push = jax.linearize(residuals, nothing)
