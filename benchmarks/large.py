@@ -7,15 +7,12 @@ Each part runs in a process of its own, so that each has its own peak. Writes `b
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from memory import watched
 
 from napinn.experiments.provenance import provenance
 
@@ -26,16 +23,6 @@ coordinates: {x: [0, 1], t: [0, 1]}
 fields: [T]
 unknowns: {D: {start: 0.05, low: 0.0}}
 equations: ["T_t = D*T_xx"]
-"""
-
-
-WATCHED = """
-import resource
-from napinn.cli.main import run
-try:
-    run()
-finally:
-    print("@", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -51,20 +38,6 @@ def write_readings(rows: int, path: Path) -> None:
     pd.DataFrame({"sensor": names[sensor], "x": x, "t": t, "T": value}).to_parquet(path, index=False)
 
 
-def run(*words: str) -> dict[str, Any]:
-    """Seconds and peak memory of a command of napinn's."""
-    began = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", WATCHED, *words], capture_output=True, text=True, check=False)
-    peak = [line for line in done.stdout.splitlines() if line.startswith("@")]
-    if done.returncode not in (0, 3) or not peak:
-        sys.exit(done.stderr)
-    return {
-        "seconds": round(time.perf_counter() - began, 1),
-        "gigabytes": round(int(peak[0].split()[1]) * 1024 / 1e9, 2),
-        "exit_code": done.returncode,
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
@@ -76,9 +49,9 @@ def main() -> None:
         problem.write_text(PROBLEM)
         write_readings(arguments.rows, table)
         found = {
-            "check": run("check", str(problem), str(table), "--no-time"),
-            "fit": run("fit", str(table), "-p", str(problem), "--steps", str(arguments.steps), "-o", str(fitted)),
-            "report": run("report", str(fitted)),
+            "check": watched("check", str(problem), str(table), "--no-time"),
+            "fit": watched("fit", str(table), "-p", str(problem), "--steps", str(arguments.steps), "-o", str(fitted)),
+            "report": watched("report", str(fitted)),
         }
     content = {"made_by": "python benchmarks/large.py", **provenance(), "rows": arguments.rows, **found}
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")

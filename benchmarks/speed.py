@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from chunks import Others, in_turn, start_of
+from memory import watched
 from roofline import operations, products_of, timed_products
 
 from napinn.benchmarks.base import Benchmark
@@ -120,15 +121,9 @@ def _started(environment: dict[str, str]) -> dict[str, float]:
 def demo_memory() -> dict[str, Any]:
     """Peak memory of the demonstration with nothing compiled before; the number of steps does not matter to it."""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["demo", "--steps", "60", "--out", f"{folder}/demo"]
-        process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *words],
-            env={**os.environ, "NAPINN_CACHE": f"{folder}/cache"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        used = os.wait4(process.pid, 0)[2]
-    return {"gigabytes": round(used.ru_maxrss * 1024 / 1e9, 3)}
+        environment = {**os.environ, "NAPINN_CACHE": f"{folder}/cache"}
+        used = watched("demo", "--steps", "60", "--out", f"{folder}/demo", environment=environment)
+    return {"gigabytes": used["gigabytes"]}
 
 
 def backbones(rounds: int) -> dict[str, Any]:

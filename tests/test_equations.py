@@ -6,9 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from napinn.equations import Derivative, Names, bind, evaluate, parse_expression, share_seconds, wanted
+from napinn.equations import (
+    Applied,
+    Derivative,
+    Names,
+    bind,
+    evaluate,
+    join_operators,
+    operators,
+    parse_expression,
+    share_seconds,
+    show,
+    wanted,
+)
 from napinn.equations.parse import parse_equation
-from napinn.equations.tree import Coordinate
+from napinn.equations.tree import Coordinate, spelled
 from napinn.errors import InputError
 
 NAMES = Names(("x", "y", "t"), ("u", "v"), ("nu", "eps"), {"omega": 8.0})
@@ -77,6 +89,55 @@ def test_sharing_does_not_change_the_residual():
     (shared,) = share_seconds((plain,))
     assert shared.needs != plain.needs
     assert shared.residual(look_up) == pytest.approx(plain.residual(look_up), rel=1e-12)
+
+
+def test_linear_operators_are_carried_as_one_array_each():
+    pair = share_seconds((bind(BURGERS, NAMES), bind(BURGERS.replace("u_", "v_"), NAMES)))
+    joined = join_operators(pair)
+    assert wanted(joined) == {((),), (("x",),), (("y",),)}
+    (operator,) = operators(joined)
+    assert [terms for terms, _ in operator] == [(("t",),), (("x", "x"), ("y", "y"))]
+    assert [equation.unknowns for equation in joined] == [{"nu"}, {"nu"}]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("u_t = nu*u_xx", "v_t = eps*v_xx"),  # two operators in place of two derivatives
+        ("u_t = nu*x*u_xx + v",),  # not the same everywhere
+        ("u_t = u*u_xx",),
+        ("u_t**2 = nu*u_xx",),
+        ("u_t + nu*u_x + u_xxx = 0",),
+        ("u_t + nu*u_x = 0",),  # nothing curved
+        ("u_t = nu*u_xx", "u_t + u_xx = v"),  # the sum of either alone saves nothing
+    ],
+)
+def test_operators_stay_apart_where_joining_saves_nothing(texts):
+    equations = tuple(bind(text, NAMES) for text in texts)
+    assert join_operators(equations) == equations
+
+
+@pytest.mark.parametrize(
+    "text", [BURGERS, "2*u_x/omega = nu*eps*u_xx - (u_t - nu*u_yy) + u_xx + 3*u", "-(u_t - u) = -(nu/eps)**2*u_yy"]
+)
+def test_joining_does_not_change_the_residual(text):
+    rng = np.random.default_rng(0)
+    names = ("u", "u_t", "u_x", "u_y", "u_xx", "u_yy", "v", "nu", "eps", "omega")
+    known = {name: float(rng.normal()) for name in names}
+
+    def look_up(leaf):
+        if isinstance(leaf, Applied):
+            return evaluate(spelled(leaf), look_up)
+        if isinstance(leaf, Derivative):
+            return sum(known["_".join([leaf.field, "".join(axes)]).rstrip("_")] for axes in leaf.terms)
+        return known[leaf.name]
+
+    plain = bind(text, NAMES)
+    (joined,) = join_operators(share_seconds((plain,)))
+    assert operators((joined,))
+    assert joined.residual(look_up) == pytest.approx(plain.residual(look_up), rel=1e-12)
+    assert joined.tree is not None
+    assert show(joined.tree)
 
 
 def test_equations_print_back_as_mathematics():

@@ -29,7 +29,7 @@ from napinn.networks import (
     sampled,
 )
 from napinn.networks.kan import SplineBasis, bell
-from napinn.partials import nested_derivatives, stream_derivatives
+from napinn.partials import nested_derivatives, stream_derivatives, stream_sums
 from napinn.streams import Flow, Stream, seed
 
 LOW, HIGH = jnp.array([0.0, -1.0, 2.0]), jnp.array([1.0, 1.0, 5.0])
@@ -116,6 +116,25 @@ def test_streams_agree_with_nested_derivatives(backbone: Backbone):
         size = float(jnp.abs(expected[terms]).max())
         assert size > 1e-6, f"{terms} says nothing"
         np.testing.assert_allclose(found[terms], expected[terms], rtol=1e-10, atol=1e-12 * size)
+
+
+@every_backbone
+def test_a_weighted_sum_is_carried_as_the_sum_of_its_derivatives(backbone: Backbone):
+    network, x = built(backbone), points()
+
+    def sums(weight: jax.Array) -> list[jax.Array]:
+        heat = [(FIRSTS[2], jnp.asarray(1.5)), (LAPLACIAN, -weight)]
+        bent = [(FIRSTS[0], weight), (((0, 1),), jnp.asarray(2.0)), (((2, 2),), weight**2)]
+        return stream_sums(network, x, [VALUE, FIRSTS[1]], [heat, bent])[1]
+
+    weight = jnp.asarray(0.7)
+    found, slopes = jax.jvp(sums, (weight,), (jnp.ones(()),))
+    by_terms = nested_derivatives(plain(network), x, ALL)
+    heat = 1.5 * by_terms[FIRSTS[2]] - 0.7 * by_terms[LAPLACIAN]
+    bent = 0.7 * by_terms[FIRSTS[0]] + 2.0 * by_terms[((0, 1),)] + 0.49 * by_terms[((2, 2),)]
+    leaning = by_terms[FIRSTS[0]] + 1.4 * by_terms[((2, 2),)]
+    for array, expected in zip([*found, *slopes], [heat, bent, -by_terms[LAPLACIAN], leaning], strict=True):
+        np.testing.assert_allclose(array, expected, rtol=1e-10, atol=1e-12 * float(jnp.abs(expected).max()))
 
 
 @every_backbone

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from napinn.benchmarks.allen_cahn import EQUATION, allen_cahn
+from napinn.equations import wanted
+from napinn.gate import Gate
 from napinn.networks import MLP
+from napinn.objective import Learned, inside_residuals
 from napinn.partials import FieldNetwork, nested_derivatives, stream_derivatives
 from napinn.problem import Problem, Unknown
 from napinn.scaling import fitted_frame, identity_frame
@@ -110,6 +113,37 @@ def test_streams_agree_with_nested_forward_mode_in_any_frame(framed):
     for terms in wanted:
         scale = float(jnp.abs(by_nesting[terms]).max())
         np.testing.assert_allclose(by_streams[terms], by_nesting[terms], rtol=1e-9, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_training_sees_the_residuals_of_the_equations_as_written(framed, own):
+    """What a network carries as one array leaves the residuals, and their slopes, as they were."""
+    texts = ("u_t + v*u_x = pi*D*(u_xx + u_yy) - u", "v_t = pi*D*(v_xx + v_yy) + k*v_x")
+    box = {"x": (-3.0, 1.0), "y": (0.0, 0.02), "t": (100.0, 400.0)}
+    problem = Problem(box, ("u", "v"), texts, {"D": Unknown(0.4), "k": Unknown(2.0)})
+    if own:
+        keys = jax.random.split(jax.random.key(1))
+        network = Sines(jax.random.normal(keys[0], (3, 8)), jax.random.normal(keys[1], (8, 2)))
+        framed = eqx.tree_at(lambda field: field.network, framed, network)
+    frame = eqx.tree_at(lambda frame: frame.unknowns, framed.frame, jnp.ones((2,)))
+    frame = eqx.tree_at(lambda frame: frame.residual, frame, jnp.asarray([3.0, 0.2]))
+    field = FieldNetwork(framed.network, frame)
+    unknowns = {"D": jnp.asarray(0.4), "k": jnp.asarray(2.0)}
+    places = jax.random.uniform(jax.random.key(0), (20, 3), minval=jnp.array([-3.0, 0.0, 100.0])) * 1.2
+    assert wanted(problem.carried) == {((),), (("x",),)}
+
+    def carried(unknowns):
+        return inside_residuals(problem, Learned(field, unknowns, Gate().init(jnp.dtype(jnp.float64))), places)
+
+    def written(unknowns):
+        values = field.derivatives(places, problem.wanted, NAMES)
+        return problem.residuals(places, values, unknowns) / frame.residual[None]
+
+    for form in (lambda function: function, jax.jacrev):
+        for found, expected in zip(
+            *(jax.tree.leaves(form(each)(unknowns)) for each in (carried, written)), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10 * float(jnp.abs(expected).max()))
 
 
 def test_streams_in_float32_match_float64():

@@ -139,8 +139,10 @@ def mean_squares(residuals: list[Float[Array, "_ _"]]) -> Float[Array, ""]:
 
 def inside_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d"]) -> Float[Array, "c e"]:
     """What is left of each equation at points of the box, in its unit."""
-    values = learned.field.derivatives(points, problem.wanted, tuple(problem.coordinates))
-    residuals = problem.residuals(points, values, unknown_values(problem, learned))
+    unknowns, system = unknown_values(problem, learned), problem.carried
+    names = tuple(problem.coordinates)
+    values, applied = learned.field.carry(points, wanted(system), problem.weights(unknowns), names)
+    residuals = problem.left_over(system, points, values, unknowns, applied)
     units = learned.field.frame.residual[: len(problem.equations)]
     return residuals / jax.lax.stop_gradient(units)[None]
 

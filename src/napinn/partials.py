@@ -4,7 +4,8 @@ Streams where they reach: every backbone of ours, orders up to two. Beyond that 
 user's own) nested forward mode along the coordinate axes, over the whole batch at once; the two agree to rounding,
 which the tests hold."""
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -12,10 +13,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from napinn.equations import Terms
+from napinn.equations import Operator, Terms
 from napinn.networks import Network
 from napinn.scaling import Frame
-from napinn.streams import Flow, Stream, seed, shift_and_scale
+from napinn.streams import Flow, Mix, Pairs, Stream, seed, shift_and_scale
 
 Axes = tuple[int, ...]
 BatchFunction = Callable[[Float[Array, "n d"]], Float[Array, "n f"]]
@@ -39,12 +40,31 @@ class FieldNetwork(eqx.Module):
         self, points: Float[Array, "n d"], wanted: Iterable[Terms], coordinates: Sequence[str]
     ) -> dict[Terms, Float[Array, "n f"]]:
         """Each derivative asked for, of all fields, at all points."""
+        return self.carry(points, wanted, {}, coordinates)[0]
+
+    def carry(
+        self,
+        points: Float[Array, "n d"],
+        wanted: Iterable[Terms],
+        operators: Mapping[Operator, Sequence[Float[Array, ""] | float]],
+        coordinates: Sequence[str],
+    ) -> tuple[dict[Terms, Float[Array, "n f"]], dict[Operator, Float[Array, "n f"]]]:
+        """Derivatives, and operators with the numbers that multiply their derivatives, in one pass."""
         numbered = {terms: _number(terms, coordinates) for terms in wanted}
-        if isinstance(self.network, Network) and _order(numbered.values()) <= 2:
-            found = stream_derivatives(self._flow, points, numbered.values())
+        weighted = {
+            operator: [
+                (_number(terms, coordinates), jnp.asarray(weight, points.dtype))
+                for (terms, _), weight in zip(operator, weights, strict=True)
+            ]
+            for operator, weights in operators.items()
+        }
+        everything = [*numbered.values(), *(axes for parts in weighted.values() for axes, _ in parts)]
+        if isinstance(self.network, Network) and _order(everything) <= 2:
+            found, mixed = stream_sums(self._flow, points, numbered.values(), list(weighted.values()))
         else:
-            found = nested_derivatives(self, points, numbered.values())
-        return {terms: found[axes] for terms, axes in numbered.items()}
+            found = nested_derivatives(self, points, everything)
+            mixed = [_added(weight * found[axes] for axes, weight in parts) for parts in weighted.values()]
+        return {terms: found[axes] for terms, axes in numbered.items()}, dict(zip(weighted, mixed, strict=True))
 
     def _flow(self, points: Flow) -> Flow:
         frame = jax.lax.stop_gradient(self.frame)
@@ -52,14 +72,28 @@ class FieldNetwork(eqx.Module):
         return shift_and_scale(inner, frame.offset, frame.gain)
 
 
+Weighted = Sequence[tuple[tuple[Axes, ...], Float[Array, ""]]]
+"""Derivatives to be added up, each with the number that multiplies it."""
+
+
 def stream_derivatives(
     network: Callable[[Flow], Flow], points: Float[Array, "n d"], wanted: Iterable[tuple[Axes, ...]]
 ) -> dict[tuple[Axes, ...], Float[Array, "n f"]]:
     """Derivatives up to order two in one pass."""
+    return stream_sums(network, points, wanted, [])[0]
+
+
+def stream_sums(
+    network: Callable[[Flow], Flow],
+    points: Float[Array, "n d"],
+    wanted: Iterable[tuple[Axes, ...]],
+    weighted: Sequence[Weighted],
+) -> tuple[dict[tuple[Axes, ...], Float[Array, "n f"]], list[Float[Array, "n f"]]]:
+    """Derivatives up to order two, and weighted sums of them, in one pass."""
     wanted = list(wanted)
     firsts = {axes[0] for terms in wanted for axes in terms if len(axes) == 1}
-    seconds = [tuple((axes[0], axes[1]) for axes in terms) for terms in wanted if len(terms[0]) == 2]
-    stream = network(seed(points, firsts, seconds))
+    seconds = [_pairs(terms) for terms in wanted if len(terms[0]) == 2]
+    stream = network(seed(points, firsts, seconds, [_mix(parts) for parts in weighted]))
     assert isinstance(stream, Stream)
 
     def pick(terms: tuple[Axes, ...]) -> Array:
@@ -69,11 +103,21 @@ def stream_derivatives(
             (axes,) = terms
             found = stream.firsts[axes[0]]
         else:
-            second = stream.seconds[tuple((axes[0], axes[1]) for axes in terms)]
+            second = stream.seconds[_pairs(terms)]
             found = jnp.zeros_like(stream.value) if second is None else second
         return jnp.broadcast_to(found, stream.value.shape)
 
-    return {terms: pick(terms) for terms in wanted}
+    mixed = [jnp.broadcast_to(array, stream.value.shape) for array in stream.mixed]
+    return {terms: pick(terms) for terms in wanted}, mixed
+
+
+def _pairs(terms: tuple[Axes, ...]) -> Pairs:
+    return tuple((axes[0], axes[1]) for axes in terms)
+
+
+def _mix(parts: Weighted) -> Mix:
+    firsts = {terms[0][0]: weight for terms, weight in parts if len(terms[0]) == 1}
+    return Mix(firsts, {_pairs(terms): weight for terms, weight in parts if len(terms[0]) == 2})
 
 
 def nested_derivatives(
@@ -85,7 +129,7 @@ def nested_derivatives(
     """
     wanted = list(wanted)
     single = {axes: _along(function, axes)(points) for axes in sorted({axes for terms in wanted for axes in terms})}
-    return {terms: sum((single[axes] for axes in terms[1:]), start=single[terms[0]]) for terms in wanted}
+    return {terms: _added(single[axes] for axes in terms) for terms in wanted}
 
 
 def _along(function: BatchFunction, axes: Axes) -> BatchFunction:
@@ -98,6 +142,10 @@ def _along(function: BatchFunction, axes: Axes) -> BatchFunction:
         return jax.jvp(inner, (points,), (direction,))[1]
 
     return derivative
+
+
+def _added(arrays: Iterable[Array]) -> Array:
+    return functools.reduce(jnp.add, arrays)
 
 
 def _number(terms: Terms, coordinates: Sequence[str]) -> tuple[Axes, ...]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from jaxtyping import Array, Float
 
 from napinn.equations import (
     RESERVED,
+    Applied,
     Condition,
     Constant,
     Coordinate,
@@ -24,10 +26,14 @@ from napinn.equations import (
     Given,
     Leaf,
     Names,
+    Operator,
     PointFunction,
     Terms,
     bind,
     bind_condition,
+    evaluate,
+    join_operators,
+    operators,
     share_seconds,
     symbol,
     wanted,
@@ -152,6 +158,11 @@ class Problem:
         return share_seconds(self.written)
 
     @cached_property
+    def carried(self) -> tuple[Equation, ...]:
+        """The system as training asks a network for it: linear operators are single leaves where that saves work."""
+        return join_operators(self.system)
+
+    @cached_property
     def written(self) -> tuple[Equation, ...]:
         return tuple(bind(source, self.names) for source in self.equations)
 
@@ -173,6 +184,17 @@ class Problem:
     def highs(self) -> tuple[float, ...]:
         return tuple(high for _, high in self.coordinates.values())
 
+    def weights(self, unknowns: Mapping[str, Float[Array, ""]]) -> dict[Operator, tuple[Float[Array, ""] | float, ...]]:
+        """The operators of the carried equations, with the numbers that multiply the derivatives of each."""
+
+        def look_up(leaf: Leaf) -> Any:
+            assert isinstance(leaf, UnknownLeaf | Constant)
+            return leaf.value if isinstance(leaf, Constant) else unknowns[leaf.name]
+
+        return {
+            operator: tuple(evaluate(factor, look_up) for _, factor in operator) for operator in operators(self.carried)
+        }
+
     def residuals(
         self,
         points: Float[Array, "n d"],
@@ -188,13 +210,15 @@ class Problem:
         points: Float[Array, "n d"],
         values: Mapping[Terms, Float[Array, "n f"]],
         unknowns: Mapping[str, Float[Array, ""]],
+        applied: Mapping[Operator, Float[Array, "n f"]] | None = None,
     ) -> Float[Array, "n e"]:
-        """The residuals of any equations in the problem's names."""
+        """The residuals of any equations in the problem's names; `applied` are the operators in carried ones."""
         places = {name: points[:, index] for index, name in enumerate(self.coordinates)}
         outputs = {name: index for index, name in enumerate(self.outputs)}
 
-        def derivative(leaf: Derivative) -> Float[Array, " n"]:
-            return values[leaf.terms][:, outputs[leaf.field]]
+        def derivative(leaf: Derivative | Applied) -> Float[Array, " n"]:
+            found = values[leaf.terms] if isinstance(leaf, Derivative) else (applied or {})[leaf.operator]
+            return found[:, outputs[leaf.field]]
 
         return jnp.stack(self.evaluated(equations, places, derivative, unknowns), axis=1)
 
@@ -202,7 +226,7 @@ class Problem:
         self,
         equations: Sequence[Equation],
         places: Mapping[str, Float[Array, " n"]],
-        derivative: Callable[[Derivative], Float[Array, " n"]],
+        derivative: Callable[[Derivative | Applied], Float[Array, " n"]],
         unknowns: Mapping[str, Float[Array, ""]],
     ) -> list[Float[Array, " n"]]:
         """The residuals of each equation, its derivatives looked up wherever they come from."""
@@ -212,7 +236,7 @@ class Problem:
             match leaf:
                 case Coordinate(name):
                     return places[name]
-                case Derivative():
+                case Derivative() | Applied():
                     return derivative(leaf)
                 case UnknownLeaf(name):
                     return unknowns[name]

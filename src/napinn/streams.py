@@ -1,7 +1,8 @@
 """The stream algebra: a value and its partials carried together through a network in one pass.
 
 A stream holds the value of a batch, its first derivatives along some axes, and second derivatives, each a
-*sum* of mixed seconds (a single `u_xy`, or a whole Laplacian as one array). `linear`, `elementwise` and
+*sum* of mixed seconds (a single `u_xy`, or a whole Laplacian as one array). It may also hold mixes: a whole
+`u_t - D*(u_xx + u_yy)` as one array, which then needs no array for `u_t`. `linear`, `elementwise` and
 `multiply` carry the calculus (linearity, chain rule, product rule); the rest (`add`, `subtract`, `scale`,
 `shift`, `concatenate`) only arrange. On a plain array each does the ordinary thing, so a network is
 written once and gives values or derivatives depending on what it is called with.
@@ -11,7 +12,7 @@ the input are constant rows, and each matrix product stays separate, which XLA r
 than one tall stacked product or than nested automatic differentiation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 import equinox as eqx
@@ -23,11 +24,21 @@ Pairs = tuple[tuple[int, int], ...]
 """A sum of mixed second derivatives, by axis numbers: `((0, 0), (1, 1))` is a Laplacian in the plane."""
 
 
+class Mix(eqx.Module):
+    """First and second derivatives, each times a number of its own that may be learned, added up."""
+
+    firsts: dict[int, Float[Array, ""]]
+    seconds: dict[Pairs, Float[Array, ""]]
+
+
 class Stream(eqx.Module):
     value: Float[Array, "n w"]
     firsts: dict[int, Float[Array, "#n w"]]
     seconds: dict[Pairs, Float[Array, "#n w"] | None]
     """None stands for zero, which is what every second is until the first curved function."""
+    mixed: tuple[Float[Array, "#n w"], ...] = ()
+    mixes: tuple[Mix, ...] = ()
+    """What each of `mixed` is."""
 
 
 Flow = Array | Stream
@@ -42,44 +53,46 @@ class Smooth(Protocol):
     def with_derivatives(self, x: Array) -> tuple[Array, Array, Array]: ...
 
 
-def seed(points: Float[Array, "n d"], firsts: Iterable[int], seconds: Iterable[Pairs]) -> Stream:
+def seed(
+    points: Float[Array, "n d"], firsts: Iterable[int], seconds: Iterable[Pairs], mixes: Sequence[Mix] = ()
+) -> Stream:
     """The coordinates themselves as a stream: unit firsts along the axes asked for, zero seconds."""
     seconds = tuple(sorted(set(seconds)))
-    axes = sorted({*firsts, *(axis for pairs in seconds for pair in pairs for axis in pair)})
-    unit = jnp.eye(points.shape[1], dtype=points.dtype)
-    return Stream(points, {axis: unit[axis : axis + 1] for axis in axes}, dict.fromkeys(seconds))
+    bent = (*seconds, *(pairs for mix in mixes for pairs in mix.seconds))
+    axes = sorted({*firsts, *(axis for pairs in bent for pair in pairs for axis in pair)})
+    unit = {axis: row[None] for axis, row in enumerate(jnp.eye(points.shape[1], dtype=points.dtype))}
+    nothing = jnp.zeros_like(unit[0])
+    mixed = (sum((weight * unit[axis] for axis, weight in mix.firsts.items()), start=nothing) for mix in mixes)
+    return Stream(points, {axis: unit[axis] for axis in axes}, dict.fromkeys(seconds), tuple(mixed), tuple(mixes))
 
 
 def linear(x: Flow, weight: Float[Array, "i o"], bias: Float[Array, " o"] | None = None) -> Flow:
     if not isinstance(x, Stream):
         return _affine(x, weight, bias)
-    return Stream(
-        _affine(x.value, weight, bias),
-        {axis: first @ weight for axis, first in x.firsts.items()},
-        {pairs: None if second is None else second @ weight for pairs, second in x.seconds.items()},
-    )
+    return _throughout(x, _affine(x.value, weight, bias), lambda derivative: derivative @ weight)
 
 
 def shift_and_scale(x: Flow, shift: Float[Array, " w"], factor: Float[Array, " w"]) -> Flow:
     """`(x + shift) * factor`, column by column."""
     if not isinstance(x, Stream):
         return (x + shift[None]) * factor[None]
-    return Stream(
-        (x.value + shift[None]) * factor[None],
-        {axis: first * factor[None] for axis, first in x.firsts.items()},
-        {pairs: None if second is None else second * factor[None] for pairs, second in x.seconds.items()},
-    )
+    return _throughout(x, (x.value + shift[None]) * factor[None], lambda derivative: derivative * factor[None])
 
 
 def elementwise(x: Flow, function: Smooth) -> Flow:
     if not isinstance(x, Stream):
         return function(x)
     value, slope, curve = function.with_derivatives(x.value)
+
+    def square(i: int, j: int) -> Array:
+        return x.firsts[i] * x.firsts[j]
+
     seconds = {}
     for pairs, second in x.seconds.items():
-        bend = curve * _sum(x.firsts[i] * x.firsts[j] for i, j in pairs)
+        bend = curve * _summed(pairs, square)
         seconds[pairs] = bend if second is None else bend + slope * second
-    return Stream(value, {axis: slope * first for axis, first in x.firsts.items()}, seconds)
+    mixed = [curve * _weighted(mix, square) + slope * before for mix, before in zip(x.mixes, x.mixed, strict=True)]
+    return Stream(value, {axis: slope * first for axis, first in x.firsts.items()}, seconds, tuple(mixed), x.mixes)
 
 
 def multiply(x: Flow, y: Flow) -> Flow:
@@ -88,13 +101,21 @@ def multiply(x: Flow, y: Flow) -> Flow:
         assert not isinstance(y, Stream)
         return x * y
     firsts = {axis: x.firsts[axis] * y.value + x.value * y.firsts[axis] for axis in x.firsts}
+
+    def crossed(i: int, j: int) -> Array:
+        return x.firsts[i] * y.firsts[j] + x.firsts[j] * y.firsts[i]
+
     seconds = {}
     for pairs in x.seconds:
-        total = _sum(x.firsts[i] * y.firsts[j] + x.firsts[j] * y.firsts[i] for i, j in pairs)
+        total = _summed(pairs, crossed)
         left, right = x.seconds[pairs], y.seconds[pairs]
         total = total if left is None else total + left * y.value
         seconds[pairs] = total if right is None else total + x.value * right
-    return Stream(x.value * y.value, firsts, seconds)
+    mixed = [
+        _weighted(mix, crossed) + left * y.value + x.value * right
+        for mix, left, right in zip(x.mixes, x.mixed, y.mixed, strict=True)
+    ]
+    return Stream(x.value * y.value, firsts, seconds, tuple(mixed), x.mixes)
 
 
 def add(x: Flow, y: Flow) -> Flow:
@@ -106,7 +127,9 @@ def add(x: Flow, y: Flow) -> Flow:
     for pairs in x.seconds:
         left, right = x.seconds[pairs], y.seconds[pairs]
         seconds[pairs] = right if left is None else left if right is None else left + right
-    return Stream(x.value + y.value, {axis: x.firsts[axis] + y.firsts[axis] for axis in x.firsts}, seconds)
+    firsts = {axis: x.firsts[axis] + y.firsts[axis] for axis in x.firsts}
+    mixed = tuple(left + right for left, right in zip(x.mixed, y.mixed, strict=True))
+    return Stream(x.value + y.value, firsts, seconds, mixed, x.mixes)
 
 
 def subtract(x: Flow, y: Flow) -> Flow:
@@ -117,18 +140,14 @@ def scale(x: Flow, factor: Float[Array, ""] | float) -> Flow:
     """Everything times one number."""
     if not isinstance(x, Stream):
         return x * factor
-    return Stream(
-        x.value * factor,
-        {axis: first * factor for axis, first in x.firsts.items()},
-        {pairs: None if second is None else second * factor for pairs, second in x.seconds.items()},
-    )
+    return _throughout(x, x.value * factor, lambda derivative: derivative * factor)
 
 
 def shift(x: Flow, amount: Float[Array, " w"]) -> Flow:
     """A constant added to each column, which no derivative feels."""
     if not isinstance(x, Stream):
         return x + amount[None]
-    return Stream(x.value + amount[None], x.firsts, x.seconds)
+    return _throughout(x, x.value + amount[None], lambda derivative: derivative)
 
 
 def concatenate(x: Flow, y: Flow) -> Flow:
@@ -143,7 +162,8 @@ def concatenate(x: Flow, y: Flow) -> Flow:
         known = x.seconds[pairs] is not None or y.seconds[pairs] is not None
         seconds[pairs] = _abreast(x.seconds[pairs], y.seconds[pairs], left, right) if known else None
     firsts = {axis: _abreast(x.firsts[axis], y.firsts[axis], left, right) for axis in x.firsts}
-    return Stream(jnp.concatenate([left, right], axis=1), firsts, seconds)
+    mixed = tuple(_abreast(*pair, left, right) for pair in zip(x.mixed, y.mixed, strict=True))
+    return Stream(jnp.concatenate([left, right], axis=1), firsts, seconds, mixed, x.mixes)
 
 
 def _abreast(left: Array | None, right: Array | None, left_like: Array, right_like: Array) -> Array:
@@ -159,8 +179,26 @@ def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
     return x @ weight if bias is None else x @ weight + bias[None]
 
 
-def _sum(arrays: Iterable[Array]) -> Array:
-    first, *rest = arrays
+def _throughout(x: Stream, value: Array, change: Callable[[Array], Array]) -> Stream:
+    """The value given, and every derivative changed in the same linear way."""
+    return Stream(
+        value,
+        {axis: change(first) for axis, first in x.firsts.items()},
+        {pairs: None if second is None else change(second) for pairs, second in x.seconds.items()},
+        tuple(change(each) for each in x.mixed),
+        x.mixes,
+    )
+
+
+def _summed(pairs: Pairs, product: Callable[[int, int], Array]) -> Array:
+    first, *rest = (product(i, j) for i, j in pairs)
+    for array in rest:
+        first = first + array
+    return first
+
+
+def _weighted(mix: Mix, product: Callable[[int, int], Array]) -> Array:
+    first, *rest = (weight * _summed(pairs, product) for pairs, weight in mix.seconds.items())
     for array in rest:
         first = first + array
     return first

@@ -3,12 +3,25 @@
 from napinn.equations.condition import Condition, bind_condition, named_places
 from napinn.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
 from napinn.equations.mathml import mathml
+from napinn.equations.operators import join_operators, operators
 from napinn.equations.parse import RESERVED, Names, parse_expression
 from napinn.equations.printing import show, symbol
-from napinn.equations.tree import Constant, Coordinate, Derivative, Given, Leaf, Terms, Unknown, evaluate
+from napinn.equations.tree import (
+    Applied,
+    Constant,
+    Coordinate,
+    Derivative,
+    Given,
+    Leaf,
+    Operator,
+    Terms,
+    Unknown,
+    evaluate,
+)
 
 __all__ = [
     "RESERVED",
+    "Applied",
     "Condition",
     "Constant",
     "Coordinate",
@@ -17,14 +30,17 @@ __all__ = [
     "Given",
     "Leaf",
     "Names",
+    "Operator",
     "PointFunction",
     "Terms",
     "Unknown",
     "bind",
     "bind_condition",
     "evaluate",
+    "join_operators",
     "mathml",
     "named_places",
+    "operators",
     "parse_expression",
     "share_seconds",
     "show",

@@ -62,7 +62,11 @@ def _bind_text(text: str, names: Names) -> Equation:
 
 def _from_tree(text: str, shown: str, tree: Expression) -> Equation:
     unknowns = frozenset(leaf.name for leaf in walk(tree) if isinstance(leaf, Unknown))
-    return Equation(text, shown, derivatives(tree), unknowns, lambda look_up: evaluate(tree, look_up), tree)
+    return Equation(text, shown, derivatives(tree), unknowns, tree_residual(tree), tree)
+
+
+def tree_residual(tree: Expression) -> Callable[[LookUp], Any]:
+    return lambda look_up: evaluate(tree, look_up)
 
 
 def _bind_function(function: PointFunction, names: Names) -> Equation:

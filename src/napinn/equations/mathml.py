@@ -9,6 +9,7 @@ from html import escape
 from napinn.equations.equation import Equation
 from napinn.equations.printing import show, symbol
 from napinn.equations.tree import (
+    Applied,
     Call,
     Constant,
     Coordinate,
@@ -20,6 +21,7 @@ from napinn.equations.tree import (
     Product,
     Sum,
     Unknown,
+    spelled,
 )
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
@@ -91,6 +93,8 @@ def _markup(node: Expression, values: Values) -> tuple[str, int]:
         case Derivative(field, terms):
             parts = [_partial(field, axes) for axes in terms]
             return "<mo>+</mo>".join(parts), _ATOM if len(parts) == 1 else _SUM
+        case Applied():
+            return _markup(spelled(node), values)
         case Sum(terms):
             return "".join(_signed(terms, values)), _SUM
         case Product(factors):

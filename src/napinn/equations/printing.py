@@ -3,6 +3,7 @@
 from collections import Counter
 
 from napinn.equations.tree import (
+    Applied,
     Call,
     Constant,
     Coordinate,
@@ -14,6 +15,7 @@ from napinn.equations.tree import (
     Product,
     Sum,
     Unknown,
+    spelled,
 )
 
 _GREEK = {
@@ -51,6 +53,8 @@ def _show(node: Expression) -> tuple[str, int]:
         case Derivative(field, terms):
             parts = [_partial(field, axes) for axes in terms]
             return " + ".join(parts), _ATOM if len(parts) == 1 else _SUM
+        case Applied():
+            return _show(spelled(node))
         case Sum(terms):
             return _sum(terms), _SUM
         case Product(factors):

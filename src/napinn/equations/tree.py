@@ -71,6 +71,14 @@ class Derivative:
 
 
 @dataclass(frozen=True)
+class Applied:
+    """A linear operator applied to one field."""
+
+    field: str
+    operator: "Operator"
+
+
+@dataclass(frozen=True)
 class Sum:
     terms: "tuple[tuple[int, Expression], ...]"
     """Pairs of sign (+1 or -1) and expression."""
@@ -94,8 +102,10 @@ class Call:
     arguments: "tuple[Expression, ...]"
 
 
-Expression = Number | Constant | Coordinate | Unknown | Given | Derivative | Sum | Product | Power | Call
-Leaf = Constant | Coordinate | Unknown | Given | Derivative
+Expression = Number | Constant | Coordinate | Unknown | Given | Derivative | Applied | Sum | Product | Power | Call
+Leaf = Constant | Coordinate | Unknown | Given | Derivative | Applied
+Operator = tuple[tuple[Terms, Expression], ...]
+"""Derivatives to be added up, each with what multiplies it, which contains neither fields nor coordinates."""
 
 
 def children(node: Expression) -> tuple[Expression, ...]:
@@ -154,6 +164,13 @@ def evaluate(node: Expression, look_up: Callable[[Leaf], jax.Array]) -> Any:
             return FUNCTIONS[function](*(evaluate(argument, look_up) for argument in arguments))
         case _:
             return look_up(node)
+
+
+def spelled(node: Applied) -> Sum:
+    """The derivatives of an operator and what multiplies them, as an ordinary sum."""
+    return Sum(
+        tuple((1, Product(((1, factor), (1, Derivative(node.field, terms))))) for terms, factor in node.operator)
+    )
 
 
 def collapse(node: Expression) -> Expression:

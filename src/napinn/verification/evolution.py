@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from napinn.equations import Derivative, Equation
+from napinn.equations import Derivative, Equation, Leaf
 from napinn.equations.tree import Call, Expression, Number, Power, Product, Sum, children
 from napinn.problem import Problem
 from napinn.readings import TIME_NAMES
@@ -81,7 +81,7 @@ class Evolution:
         size = places[self.time].shape[0]
 
         def residuals(wanted: Float[Array, "f n"]) -> Float[Array, "f n"]:
-            values = {**known, **dict(zip(self.solved, wanted, strict=True))}
+            values: dict[Leaf, Float[Array, " n"]] = {**known, **dict(zip(self.solved, wanted, strict=True))}
             return jnp.stack(self.problem.evaluated(self.equations, places, lambda leaf: values[leaf], unknowns))
 
         nothing = jnp.zeros((len(self.solved), size), places[self.time].dtype)
