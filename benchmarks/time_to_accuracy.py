@@ -4,12 +4,16 @@ the paper's recipe written plainly in PyTorch.
     python benchmarks/time_to_accuracy.py                     # both, one after the other; hours for the recipe
     python benchmarks/time_to_accuracy.py --minutes 1 --out /tmp/quick.json
 
-Compilation is counted, judging the field is not. A side that is not accurate enough when its steps or minutes are over
-is noted with what it spent. Writes `benchmarks/results/time_to_accuracy.json`."""
+Judging the field is not counted, compilation is: napinn is timed with nothing compiled before, and once more in a new
+process that finds the programs of the first, as any later fit of that shape does. A side that is not accurate enough
+when its steps or minutes are over is noted with what it spent. Writes `benchmarks/results/time_to_accuracy.json`."""
 
 import argparse
 import json
+import os
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +37,13 @@ ACCURACY, OUTLIERS, JUDGED = 0.127, 0.15, 20_000
 STEPS = 30_000
 """Of the paper's recipe."""
 RESULT = HERE / "results" / "time_to_accuracy.json"
+AGAIN = """
+from napinn.caching import keep_compiled
+keep_compiled()
+import json, sys
+from time_to_accuracy import ours
+print(json.dumps(ours(float(sys.argv[1]))))
+"""
 
 
 def evaluation() -> tuple[np.ndarray, np.ndarray]:
@@ -68,6 +79,18 @@ def _steps(method: Method) -> int:
     return sum(phase.steps for phase in method.phases)
 
 
+def ours_twice(minutes: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    """In processes of their own, the second with the first one's compiled programs at hand."""
+    command = [sys.executable, "-c", AGAIN, str(minutes)]
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NAPINN_CACHE": cache, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path[1:]])}
+        first, second = (
+            json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout)
+            for _ in range(2)
+        )
+    return first, second
+
+
 def recipe(minutes: float) -> dict[str, Any]:
     """In the environment of PyTorch; judged at the same points, which take the place of collocation points."""
     work = ENVIRONMENTS / "recipe.npz"
@@ -88,10 +111,18 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=120.0, help="at most, for each side")
     parser.add_argument("--out", type=Path, default=RESULT)
     arguments = parser.parse_args()
-    sides = {"napinn": ours(arguments.minutes), "recipe_torch": recipe(arguments.minutes)}
-    ratio = round(sides["recipe_torch"]["seconds"] / sides["napinn"]["seconds"], 1)
-    content = {"made_by": "python benchmarks/time_to_accuracy.py", **provenance(), "accuracy": ACCURACY, "seed": 0,
-               "ratio": ratio, **sides}  # fmt: skip
+    (first, again), theirs = ours_twice(arguments.minutes), recipe(arguments.minutes)
+    content = {
+        "made_by": "python benchmarks/time_to_accuracy.py",
+        **provenance(),
+        "accuracy": ACCURACY,
+        "seed": 0,
+        "ratio": round(theirs["seconds"] / first["seconds"], 1),
+        "ratio_again": round(theirs["seconds"] / again["seconds"], 1),
+        "napinn": first,
+        "napinn_again": again,
+        "recipe_torch": theirs,
+    }
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")
     print(json.dumps(content, indent=2))  # noqa: T201
 

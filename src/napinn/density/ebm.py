@@ -1,9 +1,9 @@
 """The energy-based estimator: a small network gives the unnormalised log-density of a misfit.
 
-One dimension makes maximum likelihood exact: the normaliser is a trapezoid sum over a grid, and the grid goes
-through the network in the same batch as the misfits. Misfits beyond the grid score as its edge. The paper's grid
-is fixed; `widen` stretches it over the misfits that the estimator starts with, so that the normaliser also sees
-the far ones.
+One dimension makes maximum likelihood exact: the normaliser is a trapezoid sum over a grid. Grid and misfits go
+through the network one after the other, which a processor does faster than both in one array. Misfits beyond the grid
+score as its edge. The paper's grid is fixed; `widen` stretches it over the misfits that the estimator starts with, so
+that the normaliser also sees the far ones.
 """
 
 from dataclasses import dataclass
@@ -82,12 +82,11 @@ class EBM(Density):
         high: Float[Array, ""],
         misfits: Float[Array, " n"],
     ) -> Float[Array, " n"]:
-        inside = jnp.clip(misfits, low, high)
-        out = network(jnp.concatenate([self._grid(low, high), inside])[:, None])
-        assert isinstance(out, jax.Array)
-        unnormalised = out[:, 0]
+        on_grid, unnormalised = (
+            _heights(network, places) for places in (self._grid(low, high), jnp.clip(misfits, low, high))
+        )
         spacing = (high - low) / (self.nodes - 1)
-        return unnormalised[self.nodes :] - self._log_normaliser(unnormalised[: self.nodes], spacing)
+        return unnormalised - self._log_normaliser(on_grid, spacing)
 
     def _log_normaliser(self, on_grid: Float[Array, " m"], spacing: Float[Array, ""]) -> Float[Array, ""]:
         weights = np.ones(self.nodes)
@@ -99,3 +98,9 @@ class EBM(Density):
 
     def _adam(self) -> optax.GradientTransformation:
         return optax.adam(self.rate)
+
+
+def _heights(network: MLPNetwork, places: Float[Array, " n"]) -> Float[Array, " n"]:
+    out = network(places[:, None])
+    assert isinstance(out, jax.Array)
+    return out[:, 0]
