@@ -88,7 +88,8 @@ def accuracy(found: Json) -> Iterator[str]:
         yield f"- {title}: {side['seconds']:.0f} s, {side['step']:,} steps{reached}"
     yield ""
     least = "" if found["recipe_torch"]["reached"] else "at least "
-    yield f"A factor of {least}**{found['ratio']}**, and **{found['ratio_again']}** when compiled before. {_made(found)}"
+    ratios = f"**{found['ratio']}**, and **{found['ratio_again']}** when compiled before"
+    yield f"A factor of {least}{ratios}. {_made(found)}"
 
 
 def large(found: Json) -> Iterator[str]:
