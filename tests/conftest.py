@@ -6,9 +6,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Tests leave nothing in the user's cache.
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
-os.environ["XLA_FLAGS"] = (
-    os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-)
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "true"
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false"
 
 import jax
 from jaxtyping import install_import_hook

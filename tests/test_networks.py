@@ -51,14 +51,6 @@ SMALL = [
 every_backbone = pytest.mark.parametrize("backbone", SMALL, ids=lambda backbone: type(backbone).__name__)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quick_compilation():
-    """Compiling takes nearly all the time of these tests, and the arrays are too small to gain from it."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
 def is_fixed(node: Any) -> bool:
     return isinstance(node, Fixed)
 
