@@ -131,7 +131,7 @@ def test_reliability_does_not_change_with_the_unit_of_the_readings(learned):
     misfit = jax.random.normal(jax.random.key(4), (500,))
     state = ebm.init(jax.random.key(2), misfit)
     owner = jnp.zeros((500,), int)
-    for scale in (BatchStd(), RunningStd(0.0), RunningSpread(0.0)):
+    for scale in (BatchStd(), RunningStd(0.0), RunningSpread(0.0, floor=0.0)):
         gating = Gating(ebm, scale=scale)
         small, large = (
             reliabilities(
@@ -144,3 +144,19 @@ def test_reliability_does_not_change_with_the_unit_of_the_readings(learned):
             for f in (1.0, 1000.0)
         )
         np.testing.assert_allclose(small, large, rtol=1e-8)
+
+
+def test_misfits_far_below_the_fields_variation_speak_against_no_reading(learned):
+    """Readings without noise leave the field's own error, of which some is always the largest."""
+    gating = Gating(EBM(), scale=RunningSpread())
+    owner = jnp.zeros((2000,), int)
+    error = 1e-4 * jax.random.normal(jax.random.key(0), (2000,)).at[:20].mul(10.0)
+    error = error.at[0].set(0.5)
+    standard = gating.scale.measure(error, owner, 1)
+    density = gating.density.init(jax.random.key(1), standard(error, owner))
+    learn = eqx.filter_jit(lambda density: gating.density.update(density, standard(error, owner), jax.random.key(0))[0])
+    for _ in range(300):
+        density = learn(density)
+    found = reliabilities(gating, learned, Law(density, standard, jnp.zeros(()), jnp.ones(())), error, owner)
+    assert float(found[0]) < 0.5
+    assert float(found[1:].min()) == 1.0

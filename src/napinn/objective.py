@@ -282,10 +282,13 @@ def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Cal
 def reliabilities(
     gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"]
 ) -> Float[Array, " n"]:
-    """The gate's weight of every reading, all of them standardised as one batch; the law is asked in pieces."""
+    """The gate's weight of every reading, all of them standardised as one batch; the law is asked in pieces.
+
+    What is left after a fit to readings without noise is the field's own error, and no reason to doubt any."""
     standard = np.asarray(_standardised(law, misfit, owner))
     log_prob = in_pieces(lambda piece: np.asarray(_log_prob(gating, law, jnp.asarray(piece))), standard)
-    return _weights(gating, learned.gate, jnp.asarray(log_prob))
+    weights = _weights(gating, learned.gate, jnp.asarray(log_prob))
+    return jnp.where(jnp.abs(misfit) < gating.scale.negligible, jnp.ones_like(weights), weights)
 
 
 @eqx.filter_jit

@@ -34,6 +34,11 @@ class Scale(abc.ABC):
     @abc.abstractmethod
     def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard: ...
 
+    @property
+    def negligible(self) -> float:
+        """A misfit below this, in units of the frame's gain, speaks against no reading."""
+        return 0.0
+
 
 @dataclass(frozen=True)
 class BatchStd(Scale):
@@ -86,6 +91,10 @@ class RunningSpread(Scale):
         batch = self.measure(misfits, owner, len(now.scale))
         old, new = self.decay, 1.0 - self.decay
         return Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
+
+    @property
+    def negligible(self) -> float:
+        return self.floor
 
 
 def _medians(values: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Float[Array, " f"]:
