@@ -77,6 +77,19 @@ def test_a_field_that_is_wrong_in_places_does_not_make_sensors_faulty() -> None:
     assert not [one for one in found if one.verdict.faulty]
 
 
+def test_readings_without_noise_leave_the_fields_own_error_which_is_no_fault() -> None:
+    """A field that is wrong by 0.3 % of its variation around one place, and one sensor that really scatters."""
+    table = plane()
+    x, y, t = table.points.T
+    wrong = 2e-3 * np.exp(-30.0 * ((x - 0.4) ** 2 + (y - 0.6) ** 2)) * (1.0 + t) + 1e-5 * np.sin(40.0 * (x + y + t))
+    values = table.values[:, 0] + np.where(
+        table.sensors == "s7", np.random.default_rng(0).normal(0.0, 0.2, len(x)), 0.0
+    )
+    readings = as_readings(dataclasses.replace(table, values=values[:, None]))
+    found = {one.sensor: one.verdict for one in judge(PLANE, readings, table.truth[:, 0] + wrong) if one.verdict.faulty}
+    assert found == {"s7": Verdict.NOISY}
+
+
 @pytest.mark.parametrize(
     ("fault", "word", "quiet"),
     [

@@ -41,11 +41,15 @@ FEWEST_READINGS = 10
 FEWEST_SENSORS = 3
 MATTERS = 0.5
 """Faults below this many deviations of a sensor's noise are not worth a word."""
+NEGLIGIBLE = 0.01
+"""Noise below this part of the field's own variation counts as that much: so near to it, a fitted field is itself wrong
+in ways that differ from sensor to sensor."""
 NOISY_FROM = 2.0
 """A noisy sensor scatters at least so many times as much as the typical one."""
 FAR = 4.0
 """Misfits further off than this many deviations tell no more than that they are far."""
 TESTS = 5
+TINY = float(np.finfo(float).tiny)
 
 
 def judge(
@@ -140,11 +144,12 @@ class _Field:
         # A line's rise over the whole of an evenly spread record is known √12 times as badly as its middle.
         drift = compared(drifts, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)
         gain = compared(gains, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)
-        sizes = np.array([_left(record.misfits - m, FAR * noise) for record, m in zip(records, medians, strict=True)])
-        floor = np.finfo(float).tiny
+        floor = max(NEGLIGIBLE * robust_std(np.concatenate([record.predicted for record in records])), TINY)
+        far = FAR * max(noise, floor)
+        sizes = np.array([_left(record.misfits - m, far) for record, m in zip(records, medians, strict=True)])
         noisy = compared(np.log(np.maximum(sizes, floor)), 1.0 / np.sqrt(counts), chance)
         odd = [
-            found.odd & unlikely(ranks, chance) & (np.abs(found.effects) > MATTERS * noise)
+            found.odd & unlikely(ranks, chance) & (np.abs(found.effects) > MATTERS * max(noise, floor))
             for found, ranks in (
                 (offset, rank_shifts([record.misfits for record in records])),
                 (drift, drift_ranks),
@@ -209,7 +214,7 @@ def _best_explanation(record: Record) -> Verdict:
             rest, price = rest - halves_slope(along, rest) * along, float(np.log(len(record)))
         elif verdict is not Verdict.OFFSET:
             continue
-        size = max(_left(rest - np.median(rest), far), np.finfo(float).tiny)
+        size = max(_left(rest - np.median(rest), far), TINY)
         left[verdict] = len(record) * float(np.log(size)) + price
     return min(left, key=lambda verdict: left[verdict])
 
@@ -220,7 +225,7 @@ def _side(off: float) -> str:
 
 def _left(misfits: np.ndarray, far: float) -> float:
     """Mean absolute misfit, those further off than `far` counted as that far."""
-    return float(np.mean(np.minimum(np.abs(misfits), far) if far > 0.0 else np.abs(misfits)))
+    return float(np.mean(np.minimum(np.abs(misfits), far)))
 
 
 def _slopes(records: Sequence[Record], along: Sequence[np.ndarray | None]) -> tuple[np.ndarray, np.ndarray]:
