@@ -78,16 +78,20 @@ def test_a_field_that_is_wrong_in_places_does_not_make_sensors_faulty() -> None:
 
 
 def test_readings_without_noise_leave_the_fields_own_error_which_is_no_fault() -> None:
-    """A field that is wrong by 0.3 % of its variation around one place, and one sensor that really scatters."""
+    """A field that is wrong by 0.3 % of its variation around one place, and at rest at another; one sensor really
+    scatters, one is really stuck."""
     table = plane()
     x, y, t = table.points.T
     wrong = 2e-3 * np.exp(-30.0 * ((x - 0.4) ** 2 + (y - 0.6) ** 2)) * (1.0 + t) + 1e-5 * np.sin(40.0 * (x + y + t))
-    values = table.values[:, 0] + np.where(
-        table.sensors == "s7", np.random.default_rng(0).normal(0.0, 0.2, len(x)), 0.0
-    )
-    readings = as_readings(dataclasses.replace(table, values=values[:, None]))
-    found = {one.sensor: one.verdict for one in judge(PLANE, readings, table.truth[:, 0] + wrong) if one.verdict.faulty}
-    assert found == {"s7": Verdict.NOISY}
+    values, truth = table.values.copy(), table.truth[:, 0].copy()
+    values[table.sensors == "s7", 0] += np.random.default_rng(0).normal(0.0, 0.2, 100)
+    values[table.sensors == "s50", 0] = values[table.sensors == "s50", 0][0]
+    resting = table.sensors == "s120"
+    values[resting, 0] = truth[resting] = 0.3
+    wrong[resting] = 1e-3 * np.sin(6.0 * t[resting])
+    readings = as_readings(dataclasses.replace(table, values=values))
+    found = {one.sensor: one.verdict for one in judge(PLANE, readings, truth + wrong) if one.verdict.faulty}
+    assert found == {"s7": Verdict.NOISY, "s50": Verdict.STUCK}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import numpy as np
 from napinn.diagnosis.records import Record, Units, records_of, units_of
 from napinn.diagnosis.robust import (
     MEDIAN_ERROR,
+    NEGLIGIBLE,
     Compared,
     compared,
     halves_slope,
@@ -41,9 +42,6 @@ FEWEST_READINGS = 10
 FEWEST_SENSORS = 3
 MATTERS = 0.5
 """Faults below this many deviations of a sensor's noise are not worth a word."""
-NEGLIGIBLE = 0.01
-"""Noise below this part of the field's own variation counts as that much: so near to it, a fitted field is itself wrong
-in ways that differ from sensor to sensor."""
 NOISY_FROM = 2.0
 """A noisy sensor scatters at least so many times as much as the typical one."""
 FAR = 4.0
