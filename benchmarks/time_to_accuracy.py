@@ -1,7 +1,7 @@
 """Seconds until the field of Allen–Cahn with 15 % outliers is as accurate as the paper says: napinn's default beside
 the paper's recipe written plainly in PyTorch.
 
-    python benchmarks/time_to_accuracy.py                     # both, one after the other; hours for the recipe
+    python benchmarks/time_to_accuracy.py                     # both, one after the other; some seven minutes
     python benchmarks/time_to_accuracy.py --minutes 1 --out /tmp/quick.json
 
 Judging the field is not counted, compilation is: napinn is timed with nothing compiled before, and once more in a new

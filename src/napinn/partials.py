@@ -4,7 +4,6 @@ Streams where they reach: every backbone of ours, orders up to two. Beyond that 
 user's own) nested forward mode along the coordinate axes, over the whole batch at once; the two agree to rounding,
 which the tests hold."""
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from napinn.equations import Operator, Terms
+from napinn.equations import Operator, Terms, highest_order
 from napinn.networks import Network
 from napinn.scaling import Frame
-from napinn.streams import Flow, Mix, Pairs, Stream, seed, shift_and_scale
+from napinn.streams import Flow, Mix, Pairs, Stream, added, seed, shift_and_scale
 
 Axes = tuple[int, ...]
 BatchFunction = Callable[[Float[Array, "n d"]], Float[Array, "n f"]]
@@ -59,11 +58,11 @@ class FieldNetwork(eqx.Module):
             for operator, weights in operators.items()
         }
         everything = [*numbered.values(), *(axes for parts in weighted.values() for axes, _ in parts)]
-        if isinstance(self.network, Network) and _order(everything) <= 2:
+        if isinstance(self.network, Network) and highest_order(everything) <= 2:
             found, mixed = stream_sums(self._flow, points, numbered.values(), list(weighted.values()))
         else:
             found = nested_derivatives(self, points, everything)
-            mixed = [_added(weight * found[axes] for axes, weight in parts) for parts in weighted.values()]
+            mixed = [added(weight * found[axes] for axes, weight in parts) for parts in weighted.values()]
         return {terms: found[axes] for terms, axes in numbered.items()}, dict(zip(weighted, mixed, strict=True))
 
     def _flow(self, points: Flow) -> Flow:
@@ -129,7 +128,7 @@ def nested_derivatives(
     """
     wanted = list(wanted)
     single = {axes: _along(function, axes)(points) for axes in sorted({axes for terms in wanted for axes in terms})}
-    return {terms: _added(single[axes] for axes in terms) for terms in wanted}
+    return {terms: added(single[axes] for axes in terms) for terms in wanted}
 
 
 def _along(function: BatchFunction, axes: Axes) -> BatchFunction:
@@ -144,13 +143,5 @@ def _along(function: BatchFunction, axes: Axes) -> BatchFunction:
     return derivative
 
 
-def _added(arrays: Iterable[Array]) -> Array:
-    return functools.reduce(jnp.add, arrays)
-
-
 def _number(terms: Terms, coordinates: Sequence[str]) -> tuple[Axes, ...]:
     return tuple(tuple(coordinates.index(axis) for axis in axes) for axes in terms)
-
-
-def _order(wanted: Iterable[tuple[Axes, ...]]) -> int:
-    return max((len(axes) for terms in wanted for axes in terms), default=0)

@@ -12,6 +12,7 @@ the input are constant rows, and each matrix product stays separate, which XLA r
 than one tall stacked product or than nested automatic differentiation.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -191,17 +192,16 @@ def _throughout(x: Stream, value: Array, change: Callable[[Array], Array]) -> St
 
 
 def _summed(pairs: Pairs, product: Callable[[int, int], Array]) -> Array:
-    first, *rest = (product(i, j) for i, j in pairs)
-    for array in rest:
-        first = first + array
-    return first
+    return added(product(i, j) for i, j in pairs)
 
 
 def _weighted(mix: Mix, product: Callable[[int, int], Array]) -> Array:
-    first, *rest = (weight * _summed(pairs, product) for pairs, weight in mix.seconds.items())
-    for array in rest:
-        first = first + array
-    return first
+    return added(weight * _summed(pairs, product) for pairs, weight in mix.seconds.items())
+
+
+def added(arrays: Iterable[Array]) -> Array:
+    """At least one array, from left to right."""
+    return functools.reduce(jnp.add, arrays)
 
 
 class Tanh:

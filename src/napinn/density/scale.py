@@ -10,7 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from napinn.scaling import MAD_TO_STD
+from napinn.scaling import MAD_TO_STD, NEGLIGIBLE
 
 SMALLEST = 1e-6
 
@@ -71,8 +71,8 @@ class RunningSpread(Scale):
     """Moving averages of each field's median misfit and of its robust deviation about it."""
 
     decay: float = 0.99
-    floor: float = 0.01
-    """Misfits this small beside the field's own variation are nothing to tell apart."""
+    floor: float = NEGLIGIBLE
+    """Of the deviation, beside the field's own variation."""
     centred: bool = True
     """Whether the median is taken out; otherwise the centre is zero."""
     shared: float = 0.0

@@ -1,12 +1,13 @@
 """Misfits sensor by sensor, in the order of time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from napinn.problem import Problem
 from napinn.readings import TIME_NAMES, Readings
+from napinn.scaling import NEGLIGIBLE, robust_std
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,11 @@ class Record:
             self.predicted[chosen],
             self.misfits[chosen],
         )
+
+
+def negligible(records: Sequence[Record]) -> float:
+    """A misfit this small says nothing of a sensor, in the unit of the field."""
+    return NEGLIGIBLE * robust_std(np.concatenate([record.predicted for record in records]))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,6 @@ from scipy.special import ndtri, stdtrit
 
 from napinn.scaling import MAD_TO_STD
 
-NEGLIGIBLE = 0.01
-"""Noise below this part of the field's own variation counts as that much: so near to it, a fitted field is itself wrong
-in ways that differ from sensor to sensor."""
 MEDIAN_ERROR = 1.2533
 """The standard error of a median is this times that of a mean, for Gaussian noise."""
 

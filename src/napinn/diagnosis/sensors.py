@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.diagnosis.records import Record, Units, records_of, units_of
+from napinn.diagnosis.records import Record, Units, negligible, records_of, units_of
 from napinn.diagnosis.robust import (
     MEDIAN_ERROR,
-    NEGLIGIBLE,
     Compared,
     compared,
     halves_slope,
@@ -142,7 +141,7 @@ class _Field:
         # A line's rise over the whole of an evenly spread record is known √12 times as badly as its middle.
         drift = compared(drifts, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)
         gain = compared(gains, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)
-        floor = max(NEGLIGIBLE * robust_std(np.concatenate([record.predicted for record in records])), TINY)
+        floor = max(negligible(records), TINY)
         far = FAR * max(noise, floor)
         sizes = np.array([_left(record.misfits - m, far) for record, m in zip(records, medians, strict=True)])
         noisy = compared(np.log(np.maximum(sizes, floor)), 1.0 / np.sqrt(counts), chance)

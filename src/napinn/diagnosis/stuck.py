@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.diagnosis.records import Record
-from napinn.diagnosis.robust import NEGLIGIBLE
+from napinn.diagnosis.records import Record, negligible
 from napinn.scaling import robust_std
 
 SHORTEST = 4
@@ -51,7 +50,7 @@ def stuck_stretches(records: Sequence[Record], chance: float) -> list[list[Stret
     same = ALIKE * robust_std(np.concatenate([record.values for record in records]))
     pairs = _pairs(records, same)
     rounding = 2.0 * float(np.median([_resolution(record.values, same) for record in records]))
-    finest = max(rounding, NEGLIGIBLE * robust_std(np.concatenate([record.predicted for record in records])))
+    finest = max(rounding, negligible(records))
     ends = np.cumsum([max(len(record) - 1, 0) for record in records])
     found = []
     for number, (record, alike) in enumerate(zip(records, np.split(pairs.alike, ends[:-1]), strict=True)):

@@ -17,6 +17,7 @@ from napinn.equations.tree import (
     Terms,
     Unknown,
     evaluate,
+    highest_order,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "bind",
     "bind_condition",
     "evaluate",
+    "highest_order",
     "join_operators",
     "mathml",
     "named_places",

@@ -20,6 +20,7 @@ from napinn.equations.tree import (
     Sum,
     Terms,
     derivatives,
+    highest_order,
     walk,
 )
 
@@ -29,7 +30,7 @@ Linear = tuple[int, Expression, Derivative]
 
 def join_operators(equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
     """The same equations with their linear operators as single leaves, where that leaves fewer arrays to carry."""
-    if _highest(wanted(equations)) > 2:
+    if highest_order(wanted(equations)) > 2:
         return equations
     kept = _kept(equations)
     joined = tuple(_joined(equation, kept) for equation in equations)
@@ -76,7 +77,7 @@ def _operator(field: str, parts: list[Linear]) -> Expression:
     factors: dict[Terms, list[tuple[int, Expression]]] = {}
     for sign, factor, derivative in parts:
         factors.setdefault(derivative.terms, []).append((sign, factor))
-    if len(factors) < 2 or _highest(factors) < 2:
+    if len(factors) < 2 or highest_order(factors) < 2:
         return Sum(tuple((sign, Product(((1, factor), (1, leaf)))) for sign, factor, leaf in parts))
     return Applied(field, tuple((terms, Sum(tuple(factors[terms]))) for terms in sorted(factors)))
 
@@ -117,7 +118,3 @@ def _arrays(equations: tuple[Equation, ...]) -> int:
     axes = {axis for terms in bent if len(terms[0]) == 2 for axes in terms for axis in axes}
     firsts = axes | {terms[0][0] for terms in alone if len(terms[0]) == 1}
     return len(firsts) + sum(len(terms[0]) == 2 for terms in alone) + len(mixed)
-
-
-def _highest(wanted: Iterable[Terms]) -> int:
-    return max((len(axes) for terms in wanted for axes in terms), default=0)

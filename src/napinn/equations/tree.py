@@ -8,7 +8,7 @@ A derivative names *which* derivative by a sum of multi-indices: `u` is `((),)`,
 Laplacian of u, once `collapse` has found that an equation only ever needs the sum, is `(("x", "x"), ("y", "y"))`. A
 network then carries one array for it in place of two."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,11 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 def derivatives(node: Expression) -> frozenset[Derivative]:
     return frozenset(leaf for leaf in walk(node) if isinstance(leaf, Derivative))
+
+
+def highest_order(wanted: Iterable[tuple[tuple[object, ...], ...]]) -> int:
+    """Of derivatives named by their axes, whether as names or as numbers."""
+    return max((len(axes) for terms in wanted for axes in terms), default=0)
 
 
 def evaluate(node: Expression, look_up: Callable[[Leaf], jax.Array]) -> Any:
