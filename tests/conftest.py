@@ -1,12 +1,20 @@
 """Strict numerics for every test: x64 available, no silent rank promotion, shapes and types checked at run time."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Tests leave nothing in the user's cache.
-os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # All processes of one run share what they compile, in a folder that ends with it: most fits are alike.
+    shared = tempfile.mkdtemp(prefix="napinn-tests-")
+    atexit.register(shutil.rmtree, shared, ignore_errors=True)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = shared
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
-os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "true"
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false"
 
 import jax

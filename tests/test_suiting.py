@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from napinn import Problem, Unknown, law_pinn, na_pinn
-from napinn.density import EBM, Shrunk
-from napinn.methods import SETTINGS, as_printed
+from napinn.density import EBM, KDE, Shrunk
+from napinn.methods import SETTINGS, as_printed, compressed
 from napinn.networks import FLS, MLP
 from napinn.readings import Readings, read_table
 from napinn.settings import decode, encode
@@ -78,6 +78,15 @@ def test_few_readings_begin_with_light_equations_and_end_with_heavy_ones():
     assert isinstance(method.gating.density, Shrunk)
     assert method.gating.density.share == pytest.approx(100 / 120)
     assert decode(encode(method), SETTINGS) == method
+
+
+def test_what_was_named_stays():
+    named = law_pinn(backbone=MLP(24, 3), keeps_backbone=True, estimator=compressed(KDE()))
+    few, _ = suited(named, swings(10.0, count=100), OSCILLATOR)
+    assert few.backbone == MLP(24, 3)
+    assert few.gating is not None
+    assert few.gating.density == Shrunk(compressed(KDE()), 0.5)
+    assert few.phases[-1].name == "refinement"
 
 
 def test_a_shrunk_law_of_two_values_stays_bell_shaped():

@@ -16,7 +16,8 @@ has to be heard before the equations, whose weight is greatest there, have settl
 longer, and the equations are light in it; and again when the likelihood comes, in whose units misfits weigh less. They
 grow to their full weight while the rate falls.
 
-None of this happens in the paper's benchmarks, and a method that is given its backbone by name keeps it."""
+None of this happens in the paper's benchmarks. A backbone or an estimator that was named stays; a named estimator of
+few misfits gets the prior all the same."""
 
 import dataclasses
 
@@ -24,10 +25,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from napinn.density import GMM, Compressed, RunningSpread, Shrunk
+from napinn.density import GMM, RunningSpread, Shrunk
 from napinn.equations import Terms
 from napinn.likelihood import Likelihood
 from napinn.losses import Huber, Loss
+from napinn.methods import FLEXIBLE, compressed
 from napinn.networks import FLS, MLP
 from napinn.objective import VALUE
 from napinn.problem import Problem
@@ -57,7 +59,7 @@ TRIED, ROUNDING = 8, 1e-9
 """Points at which an equation is tried, and what of its size is rounding."""
 PRIOR = 100
 """How many readings the prior of the noise law is worth, and the supposition that all fields are as noisy."""
-SMOOTH = GMM(smallest=0.5)
+SMOOTH = compressed(GMM(smallest=0.5))
 
 
 def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method, tuple[float, ...] | None]:
@@ -70,7 +72,7 @@ def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method
             method = for_few(method, count, problem)
         elif count < SOME_READINGS and steepens(problem):
             method = for_fronts(method)
-    if not isinstance(method.backbone, MLP):
+    if method.keeps_backbone or not isinstance(method.backbone, MLP):
         return method, None
     times = crowding(readings, problem.lows, problem.highs)
     return for_waves(method, method.backbone, times), times
@@ -131,7 +133,8 @@ def for_few(method: Method, readings: int, problem: Problem) -> Method:
     gating, last = method.gating, method.phases[-1]
     assert gating is not None
     assert isinstance(last.loss, Likelihood)
-    gating = dataclasses.replace(gating, density=Shrunk(Compressed(SMOOTH), PRIOR / (PRIOR + readings)))
+    learned = SMOOTH if gating.density == FLEXIBLE else gating.density
+    gating = dataclasses.replace(gating, density=Shrunk(learned, PRIOR / (PRIOR + readings)))
     if isinstance(gating.scale, RunningSpread):
         shared = PRIOR / (PRIOR + readings / len(problem.fields)) if len(problem.fields) > 1 else 0.0
         gating = dataclasses.replace(gating, scale=dataclasses.replace(gating.scale, centred=False, shared=shared))

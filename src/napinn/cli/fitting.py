@@ -16,7 +16,7 @@ from napinn.fitting import check_readings
 from napinn.io import PLAIN, read_file
 from napinn.likelihood import Likelihood
 from napinn.loggers import check_loggers
-from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
+from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, compressed
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
@@ -42,9 +42,10 @@ class Choice:
         if self.steps is not None:
             parts["steps"] = self.steps
         if self.backbone is not None:
-            parts |= {"backbone": _named(self.backbone, BACKBONES, "backbone")(), "adapts": False}
+            parts |= {"backbone": _named(self.backbone, BACKBONES, "backbone")(), "keeps_backbone": True}
         if self.density is not None:
-            parts["estimator"] = _named(self.density, DENSITIES, "density")()
+            estimator = _named(self.density, DENSITIES, "density")()
+            parts["estimator"] = compressed(estimator) if self.method == "law_pinn" else estimator
         if self.loss is not None:
             parts["loss"] = _named(self.loss, LOSSES, "loss")()
         make = _named(self.method, METHODS, "method")

@@ -126,6 +126,8 @@ class Method:
     adapts: bool = True
     """Whether readings that show many waves, or are few, change its parts as `napinn.suiting` says; scaled methods
     only."""
+    keeps_backbone: bool = False
+    """Whether the backbone is none of these parts."""
     double: bool = False
     """float64 in place of float32."""
     divergence_weight: float = 0.0
