@@ -59,10 +59,10 @@ def ours(minutes: float) -> dict[str, Any]:
     problem = benchmark.problem
     readings = read_table(corrupt(benchmark, OUTLIERS, 0).table, tuple(problem.coordinates), problem.fields)
     began, judged, found = time.perf_counter(), 0.0, {}
-    method, crowded = suited(law_pinn(), readings, problem)
+    method = suited(law_pinn(), readings, problem)
     dtype = jnp.dtype(jnp.float32)
     data, _ = load(problem, readings, dtype, method.held_out)
-    start = initial(problem, method, frame_of(problem, readings, method, dtype, crowded), jax.random.key(0))
+    start = initial(problem, method, frame_of(problem, readings, method, dtype), jax.random.key(0))
     where, values = jnp.asarray(points, dtype), jax.jit(lambda field, where: field(where))
     for moment, snapshot in train(problem, method, data, Moment(begin(method, start, jax.random.key(1)))):
         now = time.perf_counter()

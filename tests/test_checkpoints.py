@@ -241,8 +241,19 @@ def test_the_request_of_a_run_folder_is_the_one_that_was_made(decay_problem, tmp
     back = read_request(tmp_path)
     assert back.digest() == request.digest()
     np.testing.assert_array_equal(back.readings.values, request.readings.values)
-    changed = dataclasses.replace(request, seed=8)
-    assert changed.digest() != request.digest()
+    named = read_table(frame.assign(sensor=["a", "b"] * 25), ("t",), ("u",))
+    for changed in (dataclasses.replace(request, seed=8), dataclasses.replace(request, readings=named)):
+        assert changed.digest() != request.digest()
+
+
+def test_functions_of_one_name_are_told_apart(decay_problem, decay_readings):
+    def made(sign):
+        def decay(p, f, c):
+            return f.u_t + sign * c.k * f.u
+
+        return Request(dataclasses.replace(decay_problem, equations=(decay,)), decay_readings, METHOD).digest()
+
+    assert made(1.0) == made(1.0) != made(-1.0)
 
 
 def test_a_checkpoint_damaged_anywhere_is_refused_in_a_sentence(decay_problem, decay_readings, tmp_path, whole):

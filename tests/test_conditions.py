@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from napinn import InputError, Problem, Unknown, fit, load, pinn, read_table, save
+from napinn.fitting import blank_frame
 from napinn.gate import Gate
 from napinn.networks import MLP
-from napinn.objective import Learned, equation_loss, face_residuals, mean_squares
+from napinn.objective import Learned, equation_loss, face_residuals, inside_residuals, mean_squares
 from napinn.partials import FieldNetwork
 from napinn.problem_file import parse_problem
 from napinn.scaling import fitted_frame, identity_frame
@@ -28,7 +29,7 @@ def wave(points):
 
 def loss_of(conditions, periodic=(), field=wave, unknowns=None, **parts):
     problem = Problem(BOX, ("u",), ("u_t = -u",), unknowns or {}, conditions=conditions, periodic=periodic, **parts)
-    frame = identity_frame(2, 1, DOUBLE, 1 + len(conditions), len(problem.unknowns))
+    frame = blank_frame(problem, DOUBLE)
     raw = {name: jnp.asarray(unknown.raw_start()) for name, unknown in problem.unknowns.items()}
     learned = Learned(FieldNetwork(field, frame), raw, Gate().init(DOUBLE))
     return float(mean_squares(face_residuals(problem, learned, POINTS)))
@@ -56,6 +57,21 @@ def test_periodicity_asks_for_the_value_and_for_the_slope():
     tilted = lambda points: wave(points) + points[:, :1]  # noqa: E731
     assert loss_of((), ("x",), half) > 1e-2
     assert loss_of((), ("x",), tilted) == pytest.approx(4.0)
+
+
+def test_conditions_and_periods_weigh_as_equations_do():
+    problem = Problem(BOX, ("u",), ("u_t = -u",), conditions=("u = 2 at t = 0",), periodic=("x",))
+    tilted = lambda points: wave(points) + points[:, :1]  # noqa: E731
+    found = []
+    for weight in (1.0, 10.0):
+        frame = fitted_frame(problem, [np.linspace(-1, 1, 50)], DOUBLE, weight)
+        learned = Learned(FieldNetwork(tilted, frame), {}, Gate().init(DOUBLE))
+        inside = inside_residuals(problem, learned, POINTS)
+        found.append([float(mean_squares([table])) for table in (inside, *face_residuals(problem, learned, POINTS))])
+    light, heavy = np.array(found)
+    assert light[0] > 0.0
+    assert light[2] > 0.0
+    np.testing.assert_allclose(heavy, 10.0 * light, atol=1e-12)
 
 
 def test_an_unknown_may_stand_in_a_condition():

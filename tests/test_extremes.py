@@ -8,6 +8,7 @@ import pytest
 
 from napinn import FitStatus, InputError, Problem, Unknown, fit, read_table
 from napinn.density import GMM
+from napinn.fitting import check_readings
 from napinn.methods import na_pinn
 from napinn.networks import MLP
 from napinn.training import Adam, loop
@@ -55,6 +56,16 @@ def of_order_one():
 def test_values_beyond_the_precision_are_refused_in_a_sentence():
     with pytest.raises(InputError, match=re.escape("beyond single precision; use --double")):
         fitted(1e39 * np.exp(-TIMES))
+
+
+def test_a_coordinate_too_far_from_zero_is_refused_in_a_sentence():
+    """Julian dates: single precision counts them in quarters of a day."""
+    dates = Problem({"t": (2_460_000.0, 2_460_003.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
+    said = "'t' runs from 2460000 to 2460003, too far from zero for single precision to tell its values apart"
+    with pytest.raises(InputError, match=re.escape(said)):
+        fitted(np.exp(-TIMES), 2_460_000.0 + TIMES, dates)
+    table = read_table(pd.DataFrame({"t": 2_460_000.0 + TIMES, "u": TIMES}), ("t",), ("u",))
+    check_readings(dates, table, double=True)
 
 
 def test_one_sensor_at_one_place():

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn import FitResult, FitStatus, Problem, Table, Unknown, judge_seeds, pinn, read_table
+from napinn import FitResult, FitStatus, Problem, Table, Unknown, judge_seeds, law_pinn, pinn, read_table
 from napinn.cli.running import exit_code
 from napinn.density import Compressed
 from napinn.fitting import frame_of, initial
 from napinn.judgement import judge, sensitivities
 from napinn.networks import MLP
 from napinn.objective import unknown_values
-from napinn.training import Method
+from napinn.training import Kind, Method, Phase
 
 TIMES = np.linspace(0.0, 3.0, 40)
 
@@ -98,6 +98,26 @@ def test_settled_means_that_nothing_moves_any_more(history, status):
     result = untrained(decay(), history=history)
     assert judge(result) == (status, ())
     assert exit_code(replace(result, status=status)) == 0
+
+
+def test_the_end_of_a_short_last_phase_settles_it_too():
+    """A last phase of a hundredth of the steps, as with few readings."""
+    polished = replace(law_pinn(1000), phases=(*law_pinn(1000).phases, Phase("refinement", Kind.POLISH, 10)))
+    before = course(2000).assign(phase="cooling")
+    last = pd.DataFrame({"phase": "refinement", "step": 2000 + np.arange(1, 11), "total": 0.1, "k": 0.3})
+    history = pd.concat([before, last], ignore_index=True)
+    assert judge(untrained(decay(), polished, history=history))[0] is FitStatus.CONVERGED
+    moving = history.assign(k=np.where(history["step"] > 2008, 0.4, 0.3) + 0.01 * (history["step"] % 2))
+    assert judge(untrained(decay(), polished, history=moving))[0] is FitStatus.BUDGET_SPENT
+
+
+@pytest.mark.parametrize("unknown", [Unknown(None, low=0.0), Unknown(1.0, low=0.0), Unknown(1.0, 0.0, 1e4)])
+def test_a_small_coefficient_is_not_at_its_bound(unknown):
+    """Of slow decay, whose natural size is as small."""
+    slow = Problem({"t": (0.0, 3e7)}, ("u",), ("u_t = -k*u",), {"k": unknown})
+    result = untrained(slow)
+    assert judge(replace(result, unknowns={"k": 1e-7}))[0] is not FitStatus.AT_BOUND
+    assert judge(replace(result, unknowns={"k": 1e-13}))[0] is FitStatus.AT_BOUND
 
 
 def test_an_unknown_at_its_bound_is_named():

@@ -122,6 +122,17 @@ def test_centre_and_spread_ignore_gross_outliers_and_follow_each_field():
     assert (float(measured.centre[2]), float(measured.scale[2])) == (0.0, 1.0)  # A field without readings.
 
 
+def test_a_field_that_is_rare_in_batches_keeps_its_spread():
+    """Two misfits of it, one or none say nothing; what was measured on all readings stands."""
+    scale, random = RunningSpread(), np.random.default_rng(0)
+    standard = Standard(jnp.zeros(2), jnp.full((2,), 0.05))
+    for _ in range(200):
+        rare = int(random.poisson(1.5))
+        misfits = jnp.asarray(0.05 * random.standard_normal(100))
+        standard = scale.update(standard, misfits, jnp.asarray([1] * rare + [0] * (100 - rare)))
+    np.testing.assert_allclose(standard.scale, [0.05, 0.05], rtol=0.1)
+
+
 def test_misfits_that_are_not_noise_are_taken_as_absolute():
     log_prob, slope = gaussian(MISFIT)
     weights = jnp.ones_like(MISFIT)

@@ -11,7 +11,19 @@ from napinn import Problem, Unknown, fit, read_table
 from napinn.density import EBM, GMM, KDE, BatchStd, CrossValidated
 from napinn.fitting import frame_of, initial
 from napinn.losses import Absolute, Huber, QGaussian, Squared
-from napinn.methods import BACKBONES, METHODS, SETTINGS, as_printed, b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
+from napinn.methods import (
+    BACKBONES,
+    METHODS,
+    SETTINGS,
+    as_printed,
+    b_pinn,
+    lad_pinn,
+    law_pinn,
+    mad_pinn,
+    na_pinn,
+    or_pinn,
+    pinn,
+)
 from napinn.networks import FLS, KAN, MLP, BayesianMLP, PirateNet, QRes, parameter_count
 from napinn.settings import decode, encode
 from napinn.training import Adam, FixedCost, Kind, begin, load
@@ -89,6 +101,9 @@ def test_the_paper_preset_is_as_printed():
 def test_stages_can_be_left_out():
     assert [phase.name for phase in na_pinn(100, warm_up=0).phases] == ["joint"]
     assert [phase.name for phase in na_pinn(100, law_steps=0).phases] == ["warm-up", "joint"]
+    assert [phase.name for phase in law_pinn(5).phases] == ["noise law", "joint", "cooling"]
+    assert [phase.name for phase in law_pinn(60, law_steps=0).phases] == ["warm-up", "joint", "cooling"]
+    assert [phase.name for phase in mad_pinn(1).phases] == ["screened"]
 
 
 def test_no_rejection_cost_rejects_more_than_some(decay_problem, decay_readings):

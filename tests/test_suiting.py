@@ -1,5 +1,7 @@
 """Readings change the default only where they show many waves or are few, and then as promised."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,21 +40,29 @@ def test_noise_alone_is_no_wave():
 
 
 def test_waves_make_the_first_layer_sines_of_their_number():
-    method, times = suited(law_pinn(backbone=MLP(24, 3)), swings(10.0), OSCILLATOR)
-    assert times is not None
-    assert method.backbone == FLS(24, 3, (1.5 * times[0],))
+    method = suited(law_pinn(backbone=MLP(24, 3)), swings(10.0), OSCILLATOR)
+    assert method.crowding is not None
+    assert method.backbone == FLS(24, 3, (1.5 * method.crowding[0],))
     assert decode(encode(method), SETTINGS) == method
 
 
 def test_many_readings_of_few_waves_change_nothing():
     method = law_pinn()
-    assert suited(method, swings(2.0, count=1000), OSCILLATOR) == (method, (1.0,))
-    assert suited(method, swings(2.0, count=5000), CARRIED) == (method, (1.0,))
+    same = dataclasses.replace(method, crowding=(1.0,))
+    assert suited(method, swings(2.0, count=1000), OSCILLATOR) == same
+    assert suited(method, swings(2.0, count=5000), CARRIED) == same
+
+
+@pytest.mark.parametrize(("waves", "count"), [(1.0, 20), (10.0, 400), (2.0, 2000)])
+def test_a_method_is_suited_once(waves, count):
+    once = suited(law_pinn(), swings(waves, count), CARRIED)
+    assert once != law_pinn()
+    assert suited(once, swings(1.0, 50), CARRIED) == once
 
 
 def test_some_thousands_of_readings_of_fronts_are_followed_under_light_equations_first():
     method = law_pinn(900)
-    changed, _ = suited(method, swings(2.0, count=2000), CARRIED)
+    changed = suited(method, swings(2.0, count=2000), CARRIED)
     assert changed.steps == method.steps
     warm_up, law, joint, cooling = changed.phases
     assert warm_up.steps == 300
@@ -64,16 +74,18 @@ def test_some_thousands_of_readings_of_fronts_are_followed_under_light_equations
 
 @pytest.mark.parametrize("method", [as_printed(na_pinn()), law_pinn(adapts=False)], ids=["printed", "told not to"])
 def test_a_method_that_does_not_adapt_stays(method):
-    assert suited(method, swings(10.0), OSCILLATOR) == (method, None)
+    assert suited(method, swings(10.0), OSCILLATOR) == method
 
 
 def test_few_readings_begin_with_light_equations_and_end_with_heavy_ones():
-    method, _ = suited(law_pinn(), swings(1.0, count=20), OSCILLATOR)
+    method = suited(law_pinn(), swings(1.0, count=20), OSCILLATOR)
     assert [phase.name for phase in method.phases] == [
         "warm-up", "approach", "heavy warm-up", "heavy approach", "noise law", "joint", "cooling", "refinement",
     ]  # fmt: skip
     (lightest, _), (_, heaviest) = method.phases[0].stiffness, method.phases[-1].stiffness
     assert lightest < 1.0 < heaviest == STIFFEST
+    # No law weighs readings before one has been learned.
+    assert [phase.wants_law(there=False) for phase in method.phases] == [False] * 4 + [True] * 4
     assert method.gating is not None
     assert isinstance(method.gating.density, Shrunk)
     assert method.gating.density.share == pytest.approx(100 / 120)
@@ -82,7 +94,7 @@ def test_few_readings_begin_with_light_equations_and_end_with_heavy_ones():
 
 def test_what_was_named_stays():
     named = law_pinn(backbone=MLP(24, 3), keeps_backbone=True, estimator=compressed(KDE()))
-    few, _ = suited(named, swings(10.0, count=100), OSCILLATOR)
+    few = suited(named, swings(10.0, count=100), OSCILLATOR)
     assert few.backbone == MLP(24, 3)
     assert few.gating is not None
     assert few.gating.density == Shrunk(compressed(KDE()), 0.5)

@@ -10,11 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from known_results import known
 from napinn.cli import main
+from napinn.density import GMM, KDE, Shrunk, Standard
 from napinn.errors import InputError
-from napinn.methods import law_pinn, pinn
+from napinn.methods import compressed, law_pinn, pinn
+from napinn.objective import Law
 from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
 from napinn.result import FitStatus
@@ -56,6 +59,19 @@ def test_a_law_gives_its_own_samples_even_probabilities(finished):
     found = spread_of(probabilities(finished, readings, everything, everything))
     assert found.coverage == pytest.approx(0.9, abs=0.02)
     assert found.distance_chance > 0.01
+
+
+@pytest.mark.parametrize("density", [GMM(), KDE(), Shrunk(compressed(GMM()), 0.5)], ids=lambda d: type(d).__name__)
+def test_a_law_without_end_gives_probabilities_too(density):
+    result = fitted(watched())
+    misfits = jnp.asarray(result.misfits / NOISE)
+    one = jnp.ones(())
+    law = Law(density.init(jax.random.key(0), misfits), Standard(jnp.zeros(1), jnp.full(1, NOISE)), one, one)
+    learned = dataclasses.replace(result, method=law_pinn(estimator=density), law=law)
+    everything = np.ones(len(misfits), bool)
+    found = probabilities(learned, result.readings, everything, everything)
+    np.testing.assert_allclose(found, norm.cdf(misfits), atol=0.2)
+    assert spread_of(found).coverage > 0.7
 
 
 def test_probabilities_that_are_not_even_are_far_and_few():

@@ -48,6 +48,8 @@ from napinn.verdicts import SensorVerdict, condemned
 
 log = logging.getLogger(__name__)
 Progress = Callable[[Snapshot], None]
+COARSEST = 1e-4
+"""The least change of a coordinate that single precision holds, as a share of its range."""
 MOST_CONDEMNED = 0.5
 """Where sensors that mislead hold more than this share of the readings, none is left out: no majority is left."""
 
@@ -71,7 +73,7 @@ def fit(
     With several `devices`, such as `jax.devices()`, each takes its part of every batch; the default is one.
     """
     request = Request(problem, readings, method or law_pinn(), seed)
-    check_readings(problem, readings)
+    check_readings(problem, readings, request.method.double)
     kept = Checkpoints(checkpoints) if isinstance(checkpoints, Path | str) else checkpoints
     if resume and kept is None:
         raise InputError("a fit can be resumed only from its folder of checkpoints; pass checkpoints=….")
@@ -80,23 +82,33 @@ def fit(
         return _fit(request, progress or (lambda snapshot: None), kept, resume, mesh_of(devices, request.method))
 
 
-def check_readings(problem: Problem, readings: Readings) -> None:
+def check_readings(problem: Problem, readings: Readings, double: bool = False) -> None:
+    """Whether these readings can be fitted, in this precision."""
     if readings.coordinates != tuple(problem.coordinates) or readings.fields != problem.fields:
         raise InputError("the readings are of other coordinates or fields than the problem's.")
     check_inside(readings, problem.lows, problem.highs)
+    if double:
+        return
+    single = np.finfo(np.float32)
+    if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > single.max:
+        raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
+    for name, (low, high) in problem.coordinates.items():
+        if single.eps * max(abs(low), abs(high)) > COARSEST * (high - low):
+            raise InputError(
+                f"{readings.source}: '{name}' runs from {low:.10g} to {high:.10g}, too far from zero for single "
+                "precision to tell its values apart; count it from the first reading, or use --double."
+            )
 
 
 def _fit(request: Request, progress: Progress, kept: Checkpoints | None, resume: bool, mesh: Mesh | None) -> FitResult:
     problem, readings, seed = request.problem, request.readings, request.seed
     run = "" if kept is None else request.digest()
-    method, crowded = suited(request.method, readings, problem)
+    method = suited(request.method, readings, problem)
     request = replace(request, method=method)
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
-    if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > jnp.finfo(dtype).max:
-        raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
     data, place = load(problem, readings, dtype, method.held_out, seed, mesh)
-    frame = frame_of(problem, readings, method, dtype, crowded)
+    frame = frame_of(problem, readings, method, dtype)
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = owned_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     moment = Moment(start(for_network, for_training))
@@ -153,22 +165,16 @@ def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -
     return Learned(FieldNetwork(network, frame), raw, gate.init(dtype))
 
 
-def frame_of(
-    problem: Problem,
-    readings: Readings,
-    method: Method,
-    dtype: jnp.dtype,
-    crowded: Sequence[float] | None = None,
-) -> Frame:
+def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
     if not method.scaled:
         return blank_frame(problem, dtype)
     values = [readings.of_field(index) for index in range(len(problem.fields))]
-    return fitted_frame(problem, values, dtype, method.equation_weight, crowded)
+    return fitted_frame(problem, values, dtype, method.equation_weight, method.crowding)
 
 
 def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:
     """The identity frame, of a problem's sizes."""
-    residuals = len(problem.equations) + len(problem.conditions)
+    residuals = len(problem.equations) + len(problem.conditions) + len(problem.periodic)
     return identity_frame(len(problem.coordinates), len(problem.outputs), dtype, residuals, len(problem.unknowns))
 
 

@@ -17,11 +17,11 @@ from napinn.compiled import owned_jit
 from napinn.density import Density
 from napinn.density.scale import SMALLEST
 from napinn.equations import wanted
-from napinn.likelihood import Likelihood
+from napinn.likelihood import CLIP
 from napinn.objective import Learned, unknown_values
 from napinn.problem import Problem
 from napinn.result import FitResult, FitStatus
-from napinn.scaling import fitted_frame
+from napinn.scaling import Frame, fitted_frame
 from napinn.training import Kind
 
 Doubt = tuple[FitStatus, str]
@@ -29,14 +29,14 @@ Doubt = tuple[FitStatus, str]
 MOST_FLAGGED = 0.45
 """Robust estimates break down at one half, and close to it they cannot be told from broken ones."""
 NEAR_BOUND = 1e-4
-"""How close to its bound an unknown stands, as a share of its range or else of its start."""
+"""How close to its bound an unknown stands, as a share of its natural size, or of its range where that is less."""
 NEGLIGIBLE = 1e-3
 """An unknown whose natural change moves no equation by more than this share of its terms leaves no trace."""
 COLLINEAR = 1e-5
 """Smallest eigenvalue of the normalised Gauss–Newton matrix below which unknowns move the equations alike."""
 PROBES = 512
-TAIL = 0.1
-"""Share of the steps, at the end, over which a settled fit no longer changes."""
+TAIL, TAIL_OF_LAST = 0.1, 0.2
+"""Shares of all steps, and of the last phase's, at the end, over which a settled fit no longer changes."""
 STEADY, STEADY_UNITS = 0.01, 1e-3
 """A coefficient is steady within this share of itself, or of the change that matters to the equations."""
 STALLED_LOSS, STALLED_SCORE = 0.02, 0.01
@@ -114,7 +114,7 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
         return [(FitStatus.REJECTS_MOST, note)]
     gated = any(phase.kind is Kind.GATED for phase in result.method.phases)
     if share == 0.0 and gated and result.law is not None:
-        impossible = int(np.sum(_surprise(result) > Likelihood().clip))
+        impossible = int(np.sum(_surprise(result) > CLIP))
         if impossible > max(3.0, 0.01 * len(result.readings)):
             note = f"The law finds {impossible} readings all but impossible, and the gate flags none."
             return [(FitStatus.REJECTS_NOTHING, note)]
@@ -134,10 +134,10 @@ def _surprise(result: FitResult) -> np.ndarray:
 
 def _doubts_of_bounds(result: FitResult) -> list[Doubt]:
     found: list[Doubt] = []
-    for name, unknown in result.problem.unknowns.items():
-        width = abs(unknown.started()) + 1e-30
+    sizes = np.asarray(_natural_frame(result)[0].unknowns, float)
+    for (name, unknown), width in zip(result.problem.unknowns.items(), sizes, strict=True):
         if unknown.low is not None and unknown.high is not None:
-            width = unknown.high - unknown.low
+            width = min(width, unknown.high - unknown.low)
         for bound in (unknown.low, unknown.high):
             if bound is not None and abs(result.unknowns[name] - bound) < NEAR_BOUND * width:
                 note = f"'{name}' ended at {result.unknowns[name]:.4g}, at its bound {bound:g}."
@@ -172,15 +172,21 @@ def sensitivities(result: FitResult) -> np.ndarray:
     problem, learned = result.problem, result.learned
     dtype = learned.field.frame.gain.dtype
     with jax.enable_x64(dtype == jnp.float64):
-        frame, weight = learned.field.frame, result.method.equation_weight
-        if not result.method.scaled:
-            values = [result.readings.of_field(index) for index in range(len(problem.fields))]
-            frame, weight = fitted_frame(problem, values, dtype), 1.0
+        frame, weight = _natural_frame(result)
         points = np.random.default_rng(0).uniform(problem.lows, problem.highs, (PROBES, len(problem.lows)))
         slopes = _slopes(problem, learned, jnp.asarray(points, dtype))
-        units = np.repeat(np.asarray(frame.residual, float) * np.sqrt(weight), PROBES)
+        placed = len(problem.equations) + len(problem.placed)
+        units = np.repeat(np.asarray(frame.residual, float)[:placed] * np.sqrt(weight), PROBES)
         scales = np.asarray(frame.unknowns, float)
         return np.stack([np.asarray(slopes[name], float) / units for name in problem.unknowns], axis=1) * scales
+
+
+def _natural_frame(result: FitResult) -> tuple[Frame, float]:
+    """Natural sizes of equations and unknowns, and what the weight of the equations has divided the former by."""
+    if result.method.scaled:
+        return result.learned.field.frame, result.method.equation_weight
+    values = [result.readings.of_field(index) for index in range(len(result.problem.fields))]
+    return fitted_frame(result.problem, values, result.learned.field.frame.gain.dtype), 1.0
 
 
 def _slopes(problem: Problem, learned: Learned, points: Float[Array, "n d"]) -> dict[str, Float[Array, " m"]]:
@@ -213,10 +219,11 @@ def _settled(result: FitResult) -> bool:
     history = result.history
     if len(history) < 4:
         return False
-    end, steps = history["step"].iloc[-1], sum(phase.steps for phase in result.method.phases)
+    end, phases = history["step"].iloc[-1], result.method.phases
     last = history[history["phase"] == history["phase"].iloc[-1]]
-    tail = last[last["step"] > end - TAIL * steps]
-    before = last[(last["step"] > end - 2.0 * TAIL * steps) & (last["step"] <= end - TAIL * steps)]
+    window = min(TAIL * sum(phase.steps for phase in phases), TAIL_OF_LAST * phases[-1].steps)
+    tail = last[last["step"] > end - window]
+    before = last[(last["step"] > end - 2.0 * window) & (last["step"] <= end - window)]
     if len(tail) < 2 or len(before) < 2:
         return False
     units = np.asarray(result.learned.field.frame.unknowns, float)

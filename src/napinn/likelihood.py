@@ -21,13 +21,14 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from napinn.density import Density, Standard
 
+CLIP = 12.0
 SIDE_WIDTH = 0.5
 """Misfits well within this many deviations of zero count as being on neither side of it."""
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    clip: float = 12.0
+    clip: float = CLIP
     """No reading is charged more than this many nats."""
     gated: bool = False
     """Whether the gate weighs the readings too; the law by itself already bounds the pull of an outlier."""

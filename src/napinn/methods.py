@@ -28,6 +28,11 @@ LIKE_DEFAULT: Mapping[str, Any] = {"equation_weight": 10.0, "unknowns_rate": 5.0
 unknowns move five times as fast as the weights, and one reading in fifty only judges."""
 
 
+def _taken(phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
+    """Those that take a step."""
+    return tuple(phase for phase in phases if phase.steps > 0)
+
+
 def pinn(steps: int = STEPS, *, loss: Loss = Squared(), name: str = "pinn", **parts: Any) -> Method:
     """A plain physics-informed network: every reading counts alike."""
     return Method(name, (Phase("training", Kind.PLAIN, steps, loss),), **parts)
@@ -49,7 +54,7 @@ def mad_pinn(steps: int = STEPS, *, screen: Screen = Screen(), **parts: Any) -> 
         Phase("absolute", Kind.PLAIN, steps // 2, Absolute()),
         Phase("screened", Kind.PLAIN, steps - steps // 2, Squared(), screen),
     )
-    return Method("mad_pinn", phases, **parts)
+    return Method("mad_pinn", _taken(phases), **parts)
 
 
 def b_pinn(steps: int = STEPS, *, backbone: BayesianMLP = BayesianMLP(), **parts: Any) -> Method:
@@ -82,8 +87,7 @@ def na_pinn(
         Phase("noise law", Kind.LAW, law_steps),
         Phase("joint", Kind.GATED, steps - warm_up, loss),
     )
-    kept = tuple(phase for phase in phases if phase.steps > 0)
-    return Method("na_pinn", kept, gating=Gating(estimator, gate, scale), rejection=rejection, **parts)
+    return Method("na_pinn", _taken(phases), gating=Gating(estimator, gate, scale), rejection=rejection, **parts)
 
 
 def compressed(estimator: Density) -> Density:
@@ -124,7 +128,7 @@ def law_pinn(
     )
     gating = Gating(estimator, gate, scale)
     own = {**LIKE_DEFAULT, **parts}
-    return Method("law_pinn", phases, gating=gating, rejection=rejection, optimiser=optimiser, **own)
+    return Method("law_pinn", _taken(phases), gating=gating, rejection=rejection, optimiser=optimiser, **own)
 
 
 def as_printed(method: Method, rejection: Rejection | None = None) -> Method:

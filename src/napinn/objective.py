@@ -155,19 +155,20 @@ def face_residuals(problem: Problem, learned: Learned, points: Float[Array, "c d
     names = tuple(problem.coordinates)
     unknowns = unknown_values(problem, learned)
     found: list[Float[Array, "c _"]] = []
-    for condition, unit in zip(problem.placed, frame.residual[len(problem.equations) :], strict=True):
+    inside, placed = len(problem.equations), len(problem.placed)
+    for condition, unit in zip(problem.placed, frame.residual[inside : inside + placed], strict=True):
         face = points
         for name, value in condition.at.items():
             face = face.at[:, names.index(name)].set(value)
         values = learned.field.derivatives(face, wanted((condition.equation,)), names)
         found.append(problem.left_over((condition.equation,), face, values, unknowns) / unit)
-    for name in problem.periodic:
+    for name, unit in zip(problem.periodic, frame.residual[inside + placed :], strict=True):
         axis, half = names.index(name), 0.5 * (problem.coordinates[name][1] - problem.coordinates[name][0])
         faces = [points.at[:, axis].set(end) for end in problem.coordinates[name]]
         slope: Terms = ((name,),)
         low, high = (learned.field.derivatives(face, [VALUE, slope], names) for face in faces)
         for jump in (high[VALUE] - low[VALUE], half * (high[slope] - low[slope])):
-            found.append(jump / frame.gain[None])
+            found.append(jump / (unit * frame.gain[None]))
     return found
 
 

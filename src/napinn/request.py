@@ -5,10 +5,12 @@ killed can be taken up, and a finished one repeated, from its folder alone. Of m
 as `readings.parquet`: text of that size is slow to write and takes gigabytes to read."""
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
 import math
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -60,12 +63,25 @@ class Request:
         readings = self.readings
         settings = {**self.settings(), "readings": [*readings.coordinates, *readings.fields]}
         found = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+        if not all(isinstance(source, str) for source in self.problem.equations):
+            found.update(_traced(self.problem).encode())
         known = {"points": readings.points, "field": readings.field_index, "values": readings.values}
         known |= {} if readings.spread is None else {"spread": readings.spread}
+        known["sensor"] = readings.numbered_sensors[0]
         for name, array in {**known, **_table_arrays(self.problem.tables)}.items():
             found.update(f"{name}{array.shape}".encode())
             found.update(np.ascontiguousarray(array, float).data)
         return found.hexdigest()
+
+
+def _traced(problem: Problem) -> str:
+    """What the equations compute, as JAX notes it down: of a function the name alone would say too little."""
+    points = jax.ShapeDtypeStruct((1, len(problem.coordinates)), np.float32)
+    fields = jax.ShapeDtypeStruct((1, len(problem.outputs)), np.float32)
+    unknowns = {name: jax.ShapeDtypeStruct((), np.float32) for name in problem.unknowns}
+    left_over = functools.partial(problem.left_over, problem.system)
+    noted = jax.make_jaxpr(left_over)(points, dict.fromkeys(problem.wanted, fields), unknowns)
+    return re.sub(r"0x[0-9a-f]+", "", str(noted))
 
 
 def write_request(request: Request, folder: Path) -> None:

@@ -27,7 +27,7 @@ class Frame(eqx.Module):
     """Network coordinate = (coordinate + shift) * factor; field = (network output + offset) * gain.
 
     Losses are taken of misfits in units of `gain` and of residuals in units of `residual`, which holds one unit an
-    equation and then one a condition.
+    equation, then one a condition, then one a period, whose jumps are in units of `gain` already.
     """
 
     shift: Float[Array, " d"]
@@ -72,7 +72,7 @@ def fitted_frame(
         2.0 / (highs - lows),
         centres / gains,
         gains,
-        residual / np.sqrt(equation_weight),
+        np.concatenate([residual, np.ones(len(problem.periodic))]) / np.sqrt(equation_weight),
         unknowns,
     )
     return Frame(*(jnp.asarray(np.asarray(array, dtype)) for array in arrays))

@@ -62,10 +62,10 @@ PRIOR = 100
 SMOOTH = compressed(GMM(smallest=0.5))
 
 
-def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method, tuple[float, ...] | None]:
-    """The method as it will be trained, and how crowded each coordinate is (None where that was not asked)."""
-    if not (method.adapts and method.scaled):
-        return method, None
+def suited(method: Method, readings: Readings, problem: Problem) -> Method:
+    """The method as it will be trained; the same when it is asked again."""
+    if not (method.adapts and method.scaled) or method.crowding is not None:
+        return method
     if _fitted_by_law(method):
         count = len(readings)
         if count < FEW_READINGS:
@@ -73,12 +73,12 @@ def suited(method: Method, readings: Readings, problem: Problem) -> tuple[Method
         elif count < SOME_READINGS and steepens(problem):
             method = for_fronts(method)
     if method.keeps_backbone or not isinstance(method.backbone, MLP):
-        return method, None
-    times = crowding(readings, problem.lows, problem.highs)
-    return for_waves(method, method.backbone, times), times
+        return dataclasses.replace(method, crowding=(1.0,) * len(problem.coordinates))
+    return for_waves(method, method.backbone, crowding(readings, problem.lows, problem.highs))
 
 
 def for_waves(method: Method, backbone: MLP, times: tuple[float, ...]) -> Method:
+    method = dataclasses.replace(method, crowding=times)
     if max(times) == 1.0:
         return method
     # The box is two units long, so half of the waves across it are cycles per unit.
@@ -148,7 +148,8 @@ def for_few(method: Method, readings: int, problem: Problem) -> Method:
         elif phase.kind is Kind.GATED:
             steps = max(round(KEPT * phase.steps), 1)
             # The first one begins afresh after Gauss–Newton steps; the next goes on.
-            afresh = method.optimiser if phases[-1].kind is not Kind.GATED else None
+            goes_on = bool(phases) and phases[-1].kind is Kind.GATED
+            afresh = None if goes_on else method.optimiser
             phases.append(dataclasses.replace(phase, loss=loss, steps=steps, optimiser=afresh))
         else:
             phases.append(phase)

@@ -80,6 +80,8 @@ def anchors(
     loss = last_phase(method).loss
     if not isinstance(loss, Likelihood) or loss.anchor == 0.0 or law is None or method.gating is None:
         return None
+    if last_phase(method).kind is Kind.POLISH:
+        return None
     scale = law.standard.scale
     weights = np.asarray(reliabilities(method.gating, learned, law, jnp.asarray(misfit), jnp.asarray(owner)))
     member = (owner[None, :] == np.arange(len(scale))[:, None]) * weights[None, :]

@@ -64,7 +64,7 @@ def balance_of(result: FitResult, tangent: Tangent, used: np.ndarray) -> Balance
         side, along, weight = held
         follow_all.append((along @ follow)[owner])
         pull_all.append(2.0 * weight[owner] * side)
-        slope_all.append(2.0 * weight[owner])
+        slope_all.append(2.0 * weight[owner] * len(owner) / np.bincount(owner)[owner])
         number_all.append(number)
     rows = Rows(*(np.concatenate(parts) for parts in (follow_all, pull_all, slope_all, number_all)))
     return Balance(tangent.residual, tangent.residual_rows, rows, noise, len(result.problem.unknowns))

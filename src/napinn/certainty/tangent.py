@@ -62,7 +62,7 @@ def tangent_of(result: FitResult, stiffness: float, seed: int = 0) -> Tangent:
     points = jnp.asarray(qmc.scale(unit, problem.lows, problem.highs))
     weight = np.sqrt(stiffness / count)
     residual, residual_rows = flat.rows(lambda learned, point: _residuals(problem, learned, point), points)
-    chosen = _thinned(len(data.points), seed)
+    chosen = _thinned(data.trained, seed)
     misfit, misfit_rows = flat.rows(lambda learned, row: _misfit(data, learned, row), jnp.asarray(chosen))
     fields = data.values.shape[1]
     flattened = (fields * chosen[:, None] + np.arange(fields)[None]).reshape(-1)
@@ -73,7 +73,8 @@ def tangent_of(result: FitResult, stiffness: float, seed: int = 0) -> Tangent:
 
 
 def _thinned(rows: int, seed: int) -> np.ndarray:
-    """All rows of readings, or `READINGS` of them: intervals are then wider than they need be, and never narrower."""
+    """All rows of readings that were trained on, or `READINGS` of them: intervals are then wider than they need be, and
+    never narrower."""
     if rows <= READINGS:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, READINGS, replace=False))

@@ -83,7 +83,7 @@ def fit_command(
     bound, table = problem_and_readings(problem, readings, Console(stderr=True, quiet=manner.quiet))
     folder = out or Path("runs") / readings.stem
     check_loggers(manner.logs)
-    check_readings(bound, table)
+    check_readings(bound, table, recipe.double)
     request = Request(bound, table, recipe, seed)
     prepare(folder, overwrite)
     begin(request, folder)

@@ -1,7 +1,7 @@
 """What standardises misfits before any estimator sees them: a centre and a scale for each field.
 
-The paper's scale is one running deviation about zero for all fields together. napinn's own default keeps the running
-median and robust deviation of each field, which gross outliers do not move."""
+The paper's scale is one running deviation for all fields together, and misfits are not centred. napinn's own default
+keeps the running median and robust deviation of each field, which gross outliers do not move."""
 
 import abc
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from jaxtyping import Array, Float, Int
 from napinn.scaling import MAD_TO_STD, NEGLIGIBLE
 
 SMALLEST = 1e-6
+FEWEST = 5
+"""Fewer misfits of a field in a batch say nothing of its spread."""
 
 
 class Standard(eqx.Module):
@@ -89,7 +91,9 @@ class RunningSpread(Scale):
 
     def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:
         batch = self.measure(misfits, owner, len(now.scale))
-        old, new = self.decay, 1.0 - self.decay
+        told = jnp.bincount(owner, length=len(now.scale)) >= FEWEST
+        new = jnp.where(told, 1.0 - self.decay, 0.0).astype(misfits.dtype)
+        old = 1.0 - new
         return Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
 
     @property

@@ -27,7 +27,7 @@ from napinn.settings import decode, encode
 from napinn.training.course import Course, Level, Pace, Watch
 from napinn.training.data import Data
 from napinn.training.moments import Moment
-from napinn.training.phases import Kind, Method
+from napinn.training.phases import Method
 from napinn.training.steps import State, first_moments
 
 FOLDER = "checkpoints"
@@ -49,7 +49,7 @@ def skeleton(method: Method, first: State, data: Data, phase: int, begun: bool, 
     waits = method.chooser is not None and phase <= method.chooser
     averaged = begun and method.phases[phase].averaging > 0.0
     optimiser = next((each.optimiser for each in reversed(met) if each.optimiser is not None), method.optimiser)
-    gating = method.gating if any(each.kind is not Kind.PLAIN for each in met) else None
+    gating = method.gating if any(each.wants_law(there=False) for each in met) else None
 
     def blank(state: State) -> State:
         dtype = data.values.dtype

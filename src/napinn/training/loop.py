@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from napinn.compiled import Itself, owned_jit, tidy
-from napinn.likelihood import Likelihood
+from napinn.likelihood import CLIP
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.pieces import PIECE, in_pieces
 from napinn.problem import Problem
@@ -55,6 +55,8 @@ class Snapshot:
         }
 
 
+ROWS_OF_POLISH = 10
+"""In the history, at least: such steps are few and go far."""
 Runner = Callable[..., tuple[State, Losses, Array]]
 
 
@@ -90,7 +92,7 @@ def held_out_score(method: Method, state: State, data: Data) -> Float[Array, ""]
         return -jnp.mean(jnp.minimum(jnp.abs(misfit), 10.0))
     standard = state.law.standard
     log_prob = method.gating.density.log_prob(state.law.density, standard(misfit, owner))
-    return jnp.mean(jnp.maximum(log_prob, -Likelihood().clip) - jnp.log(standard.scale[owner]))
+    return jnp.mean(jnp.maximum(log_prob, -CLIP) - jnp.log(standard.scale[owner]))
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ def run_phase(
     while not last:
         course = course.copied()
         count = min(method.log_every, phase.steps - course.step)
+        if phase.kind is Kind.POLISH:
+            count = min(count, max(phase.steps // ROWS_OF_POLISH, 1))
         began = time.perf_counter()
         after, losses, finite = run_chunk(state, data, cached, count, *course.pace.shares())
         if course.step == 0:
@@ -192,7 +196,7 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
         state = replace(state, optimiser=first_moments(phase.optimiser, state.learned))
     if phase.averaging > 0.0:
         state = replace(state, average=state.learned)
-    if phase.kind is Kind.PLAIN or method.gating is None:
+    if not phase.wants_law(state.law is not None) or method.gating is None:
         return state
     key, for_law = jax.random.split(state.key)
     misfit = all_misfits(state.learned, data)

@@ -19,7 +19,7 @@ from napinn.training.optimisers import Adam, Constant, Optimiser, Schedule
 
 
 class Kind(enum.Enum):
-    """The three kinds of training step there are."""
+    """The kinds of training step there are."""
 
     PLAIN = "plain"
     """Network and unknowns move; every reading counts alike."""
@@ -28,7 +28,8 @@ class Kind(enum.Enum):
     GATED = "gated"
     """Network, unknowns, gate and density move together."""
     POLISH = "polish"
-    """Network and unknowns move on one fixed batch; law and gate stand still."""
+    """Network and unknowns move on large batches, one for all steps or, for Gauss–Newton steps, one each; the gate
+    stands still, and the law learns between steps at most."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,12 @@ class Phase:
     @property
     def loss_is_law(self) -> bool:
         return isinstance(self.loss, Likelihood)
+
+    def wants_law(self, there: bool) -> bool:
+        """Whether a law takes part: `there` says whether one has been begun.
+
+        A polish before there is one has nothing to do with it, unless the law is its loss."""
+        return self.kind is not Kind.PLAIN and (there or self.kind is not Kind.POLISH or self.loss_is_law)
 
 
 class Rejection(abc.ABC):
@@ -128,6 +135,9 @@ class Method:
     only."""
     keeps_backbone: bool = False
     """Whether the backbone is none of these parts."""
+    crowding: tuple[float, ...] | None = None
+    """How many waves, in place of one, fields have along each coordinate. A method that holds it has been suited to
+    some readings, and stays as it is."""
     double: bool = False
     """float64 in place of float32."""
     divergence_weight: float = 0.0

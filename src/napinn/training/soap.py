@@ -16,7 +16,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 LARGEST_SIDE = 1024
-"""A side longer than this keeps its own basis: its square matrix would cost more than it brings."""
+"""A matrix with a longer side is left to Adam: that side's square matrix would cost more than it brings."""
 
 
 class Bases(NamedTuple):

@@ -15,6 +15,8 @@ from napinn.result import FitResult
 
 CENTRAL = 0.9
 NODES = 4001
+FARTHEST = 1e6
+"""In deviations, where a law without end is cut off."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, tra
 def _under_law(result: FitResult, name: str, misfits: np.ndarray) -> np.ndarray:
     noise, gating = result.noise[name], result.method.gating
     assert gating is not None
-    low, high = (np.arcsinh(float(end)) for end in gating.density.support(noise.law.density))
+    ends = (float(end) for end in gating.density.support(noise.law.density))
+    low, high = (np.arcsinh(np.clip(end, -FARTHEST, FARTHEST)) for end in ends)
     # Even steps near the middle, longer and longer ones outwards: a law may reach a thousand deviations far.
     standard = np.sinh(np.linspace(low, high, NODES))
     nodes = noise.centre + noise.scale * standard
