@@ -3,7 +3,9 @@
     python benchmarks/gallery.py                    # all cases that are not in the result file yet
     python benchmarks/gallery.py kdv van_der_pol    # these, again
 
-Each case is run as its README says: the maker, then the command, and its picture is drawn from the run. Writes
+Each case is run as its README says: the maker, then the command, and its picture is drawn from the run. The measured
+readings of two cases are not part of napinn: `--scratch-assay CellDensity_16.csv` and `--pumping-test FOLDER` say where
+they are, and without them a simulated twin takes their place (`simulated` in the row says so). Writes
 `benchmarks/results/gallery.json`."""
 
 import argparse
@@ -12,6 +14,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -68,9 +71,10 @@ def maker(folder: Path) -> ModuleType:
     return module
 
 
-def run(name: str, case: Case, steps: int | None) -> dict[str, Any]:
+def run(name: str, case: Case, steps: int | None, measured: Path | None) -> dict[str, Any]:
     folder = ROOT / "examples" / case.folder
-    made = [sys.executable, "make_readings.py", *(["--gross"] if case.gross else [])]
+    told = ["--gross"] if case.gross else [] if measured is None else [str(measured.resolve())]
+    made = [sys.executable, "make_readings.py", *told]
     said = subprocess.run(made, cwd=folder, check=True, capture_output=True, text=True).stdout
     readings, out = ("readings_gross.csv", "run_gross") if case.gross else ("readings.csv", "run")
     words = ["fit", readings, "--problem", "problem.yaml", "--out", out, "--overwrite", "--seed", str(SEED)]
@@ -134,10 +138,10 @@ def _napinn() -> str:
     return shutil.which("napinn", path=str(Path(sys.executable).parent)) or "napinn"
 
 
-def main(names: list[str], steps: int | None) -> None:
+def main(names: list[str], steps: int | None, measured: Mapping[str, Path | None]) -> None:
     rows: dict[str, Any] = json.loads(RESULT.read_text())["cases"] if RESULT.exists() else {}
     for name in names or [name for name in CASES if name not in rows]:
-        rows[name] = run(name, CASES[name], steps)
+        rows[name] = run(name, CASES[name], steps, measured.get(name))
         print(name, json.dumps(rows[name], ensure_ascii=False), flush=True)  # noqa: T201
         ordered = {key: judged(rows[key], CASES[key]) for key in CASES if key in rows}
         content = {"made_by": "python benchmarks/gallery.py", **provenance(), "cases": ordered}
@@ -148,5 +152,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *CASES], help="cases; default those not run yet")
     parser.add_argument("--steps", type=int, default=None, help="default the method's own")
+    parser.add_argument("--scratch-assay", type=Path, metavar="FILE", help="its measured readings; default a twin")
+    parser.add_argument("--pumping-test", type=Path, metavar="FOLDER", help="its measured readings; default a twin")
     given = parser.parse_args()
-    main(list(given.names), given.steps)
+    files = {"scratch_assay": given.scratch_assay, "pumping_test": given.pumping_test}
+    main(list(given.names), given.steps, files)

@@ -16,7 +16,8 @@ def api_page() -> str:
     for name in napinn.PUBLIC:
         thing = getattr(napinn, name)
         plain = inspect.isclass(thing) and issubclass(thing, enum.Enum | Exception)
-        shown = "" if plain else str(inspect.signature(thing))
+        # Python 3.13 names the module in which it keeps Path.
+        shown = "" if plain else str(inspect.signature(thing)).replace("pathlib._local.", "pathlib.")
         parts += [
             f"## napinn.{name}",
             "",

@@ -33,11 +33,11 @@ def peers(found: Json) -> Iterator[str]:
         yield f"| {found['peers'][names[0]]['steps'][peer]['title']} | " + " | ".join(cells) + " |"
     yield ""
     busy = ", ".join(f"{found['peers'][name]['other_processes_cores']}" for name in names)
-    rates = found["peers"][names[0]]["products_gflops"]
-    yield (
-        f"Matrix products alone, in Gflop/s: {rates['napinn']} by XLA, on which napinn rests, and "
-        f"{rates['torch_eager']} by PyTorch, which brings Intel's library."
-    )
+    rates = {name: found["peers"][name]["products_gflops"] for name in names}
+    ours = " and ".join(f"{rates[name]['napinn']} ({TITLES[name]})" for name in names)
+    theirs = " and ".join(f"{rates[name]['torch_eager']}" for name in names)
+    yield f"Matrix products alone, best of five, in Gflop/s: {ours} by XLA, on which napinn rests,"
+    yield f"{theirs} by PyTorch, which brings Intel's library."
     yield f"Cores kept busy by other processes meanwhile: {busy}. {_made(found)}"
 
 
@@ -54,8 +54,8 @@ def speed(found: Json) -> Iterator[str]:
     yield ""
     for name, limit in found["limit"].items():
         yield (
-            f"- Share of the machine's rate for matrix products of its shapes that a step of {TITLES[name]} reaches: "
-            f"**{100 * limit['share']:.0f} %** ({limit['machine_gflops']:.0f} Gflop/s)."
+            f"- A step of {TITLES[name]} reaches **{100 * limit['share']:.0f} %** of the median rate of its matrix "
+            f"products alone, timed in turn with it ({limit['machine_gflops']:.0f} Gflop/s)."
         )
     growth, start = found["growth"], found["start_up"]
     yield f"- Twice the readings: a step takes {growth['twice_the_readings']['ratio']:.3f} times as long."

@@ -19,7 +19,6 @@ from napinn.training import Adam
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CASES = sorted(path.parent.name for path in EXAMPLES.glob("*/problem.yaml"))
-ABSENT = Path("nowhere")
 TINY = {"backbone": MLP(8, 2), "collocation_batch": 32, "reading_batch": 32, "adapts": False}
 
 
@@ -32,10 +31,9 @@ def maker(case: str):
     return module
 
 
-def table(case: str):
-    """The readings of the repository alone: simulated where the measured ones belong to others."""
-    module = maker(case)
-    return module.readings(ABSENT) if case in ("scratch_assay", "pumping_test") else module.readings()
+def bound(case: str):
+    """The problem and the readings of the repository alone: simulated where the measured ones belong to others."""
+    return bind_readings(load_problem_file(EXAMPLES / case / "problem.yaml"), maker(case).readings(), case)
 
 
 def test_heat_rod_recovers_its_diffusivity():
@@ -61,7 +59,7 @@ def trained():
 
     @functools.cache
     def result(case: str):
-        problem, readings = bind_readings(load_problem_file(EXAMPLES / case / "problem.yaml"), table(case), case)
+        problem, readings = bound(case)
         return fit(problem, readings, pinn(20, **TINY))
 
     return result
@@ -69,7 +67,7 @@ def trained():
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_example_binds_checks_and_trains(case, trained):
-    problem, readings = bind_readings(load_problem_file(EXAMPLES / case / "problem.yaml"), table(case), case)
+    problem, readings = bound(case)
     assert not [finding for finding in inspect_problem(problem, readings) if finding.weight is Weight.OBSTACLE]
     assert all(np.isfinite(value) for value in trained(case).unknowns.values())
     assert (EXAMPLES / case / "README.md").exists()
@@ -181,4 +179,4 @@ def test_the_simulated_wound_loses_no_cell_through_its_ends():
     gained = np.diff(made.mean(axis=0))
     growth = (module.GROWTH * made * (1 - made / module.CAPACITY)).mean(axis=0)
     np.testing.assert_allclose(gained, 12.0 * (growth[1:] + growth[:-1]) / 2, rtol=0.05)
-    assert set(module.readings(ABSENT)) == {"sensor", "x", "t", "u"}
+    assert set(module.readings()) == {"sensor", "x", "t", "u"}

@@ -3,8 +3,8 @@
     python make_readings.py [FOLDER]      # writes readings.csv; FOLDER holds piezometer_h30.txt and piezometer_h90.txt
 
 The measurements are those of Kruseman & de Ridder, Analysis and Evaluation of Pumping Test Data (1970), as shipped
-with TTim; they are not part of napinn. Where they are not given and not at their usual place beside the repository, a
-twin is simulated by Theis's formula s = Q/(4πT) E₁(r² S/(4 T t)) with T = 400 m²/d and S = 1.7e-4.
+with TTim; they are not part of napinn. Without them a twin is simulated by Theis's formula
+s = Q/(4πT) E₁(r² S/(4 T t)) with T = 400 m²/d and S = 1.7e-4.
 """
 
 import sys
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import exp1
 
-USUAL = Path(__file__).parents[3] / "shared" / "data" / "oude_korendijk"
 DISTANCES = (30.0, 90.0)
 PUMPED, TRANSMISSIVITY, STORAGE = 788.0, 400.0, 1.7e-4
 MINUTES_A_DAY = 1440.0
@@ -41,12 +40,14 @@ def _table(distance: float, days: np.ndarray, drop: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"sensor": sensor, "w": np.log(days / distance**2), "s": drop})
 
 
-def readings(folder: Path = USUAL) -> pd.DataFrame:
-    parts = [measured(folder, each) if folder.exists() else simulated(each) for each in DISTANCES]
+def readings(folder: Path | None = None) -> pd.DataFrame:
+    parts = [simulated(each) if folder is None else measured(folder, each) for each in DISTANCES]
     return pd.concat(parts, ignore_index=True)
 
 
 if __name__ == "__main__":
-    given = Path(sys.argv[1]) if len(sys.argv) > 1 else USUAL
-    sys.stdout.write(f"{given}\n" if given.exists() else f"{given} is not there: simulated readings\n")
+    given = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    if given is not None and not given.exists():
+        sys.exit(f"{given} is not there; correct the path, or leave it out for simulated readings.")
+    sys.stdout.write("simulated readings\n" if given is None else f"measured readings, from {given}\n")
     readings(given).to_csv(Path(__file__).with_name("readings.csv"), index=False)

@@ -3,9 +3,9 @@
     python make_readings.py [CellDensity_16.csv]      # writes readings.csv
 
 The measurements are those of Jin et al., Reproducibility of scratch assays is affected by the initial degree of
-confluence, Journal of Theoretical Biology 390 (2016), 16,000 cells; they are not part of napinn. Where the file is
-not given and not at its usual place beside the repository, a twin is simulated: u_t = D u_xx + r u (1 - u/K) from
-the same first profile, seen with the same noise, with D = 600 μm²/h and r = 0.055 1/h.
+confluence, Journal of Theoretical Biology 390 (2016), 16,000 cells; they are not part of napinn. Without the file a
+twin is simulated: u_t = D u_xx + r u (1 - u/K) from the same first profile, seen with the same noise, with
+D = 600 μm²/h and r = 0.055 1/h.
 """
 
 import sys
@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from scipy.integrate import solve_ivp
 
-USUAL = Path(__file__).parents[3] / "shared" / "data" / "scratch_assay_mit" / "CellDensity_16.csv"
 MOTILITY, GROWTH, CAPACITY, WIDTH = 600.0, 0.055, 1.7e-3, 1900.0
 PLACES, TIMES = np.arange(25.0, WIDTH, 50.0), np.arange(0.0, 49.0, 12.0)
 NOISE, REPLICATES = 1.0e-4, 3
@@ -55,11 +54,13 @@ def simulated(seed: int = 0) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def readings(path: Path = USUAL) -> pd.DataFrame:
-    return measured(path) if path.exists() else simulated()
+def readings(path: Path | None = None) -> pd.DataFrame:
+    return simulated() if path is None else measured(path)
 
 
 if __name__ == "__main__":
-    given = Path(sys.argv[1]) if len(sys.argv) > 1 else USUAL
-    sys.stdout.write(f"{given}\n" if given.exists() else f"{given} is not there: simulated readings\n")
+    given = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    if given is not None and not given.exists():
+        sys.exit(f"{given} is not there; correct the path, or leave it out for simulated readings.")
+    sys.stdout.write("simulated readings\n" if given is None else f"measured readings, from {given}\n")
     readings(given).to_csv(Path(__file__).with_name("readings.csv"), index=False)

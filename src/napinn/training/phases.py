@@ -19,7 +19,7 @@ from napinn.training.optimisers import Adam, Constant, Optimiser, Schedule
 
 
 class Kind(enum.Enum):
-    """The kinds of training step there are."""
+    """The four kinds of training step there are."""
 
     PLAIN = "plain"
     """Network and unknowns move; every reading counts alike."""
