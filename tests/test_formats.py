@@ -101,6 +101,14 @@ def test_dates_are_counted_in_the_unit_from_the_origin():
     assert read_table(bad, ("t",), ("u",), european).points[:, 0].tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.parametrize("format", ["%D", "%s", "%d/%d", "%"])
+def test_a_format_that_is_none_is_a_sentence(format):
+    frame = pd.DataFrame({"when": ["01/03/2024", "02/03/2024"], "u": [1.0, 2.0]})
+    columns = Columns(renamed={"t": "when"}, clocks={"t": Clock("days", format=format)})
+    with pytest.raises(InputError, match=rf"r\.csv, column 'when': '{format}' is not a format of dates; write one"):
+        read_table(frame, ("t",), ("u",), columns, "r.csv")
+
+
 def test_a_column_per_sensor_is_read_with_the_places_of_the_sensors(tmp_path):
     (tmp_path / "places.csv").write_text("sensor,x\nleft,0.1\nright,0.9\n")
     table = pd.DataFrame({"t": [0.0, 1.0], "left": [1.0, np.nan], "right": [3.0, 4.0]})

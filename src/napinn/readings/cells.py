@@ -1,5 +1,6 @@
 """Cells of a column to numbers, with the sentence for the first that is wrong."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -44,11 +45,7 @@ def numbers_in(column: pd.Series, source: str, needed: np.ndarray) -> np.ndarray
 
 def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -> tuple[np.ndarray, Clock]:
     """Dates as numbers, and the clock with its origin settled."""
-    text = not pd.api.types.is_datetime64_any_dtype(column)
-    moments = pd.to_datetime(
-        column.astype(str) if text else column,
-        format=(clock.format or "ISO8601") if text else None, errors="coerce", utc=True,
-    )  # fmt: skip
+    moments = _moments(column, clock, source)
     bad = moments.isna().to_numpy() & needed
     if bad.any():
         row = int(np.argmax(bad))
@@ -60,6 +57,20 @@ def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -
     origin = moments[needed].min() if clock.origin is None else _moment(clock.origin)
     elapsed = (moments - origin).dt.total_seconds().to_numpy(dtype=float) / TIME_UNITS[clock.unit]
     return elapsed, Clock(clock.unit, origin.isoformat(), clock.format)
+
+
+def _moments(column: pd.Series, clock: Clock, source: str) -> pd.Series:
+    """Dates, and nothing where a cell holds none."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return pd.to_datetime(column, utc=True)
+    try:
+        return pd.to_datetime(column.astype(str), format=clock.format or "ISO8601", errors="coerce", utc=True)
+    except (ValueError, re.error):
+        # Only of a format: a cell that does not follow it is nothing here.
+        raise InputError(
+            f"{source}, column '{column.name}': '{clock.format}' is not a format of dates; write one such as "
+            "'%d/%m/%Y %H:%M'."
+        ) from None
 
 
 def _moment(text: str) -> pd.Timestamp:
