@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from napinn.errors import InputError
+from napinn.readings import outside
 from napinn.readings.cells import column_of, numbers_in, times_in
 from napinn.result import FitResult
 
@@ -59,7 +60,7 @@ def coordinates_of(result: FitResult, table: pd.DataFrame, source: str) -> np.nd
 def outside_box(result: FitResult, points: np.ndarray) -> int:
     """How many points lie where no equation was enforced."""
     problem = result.problem
-    return int(((points < np.asarray(problem.lows)) | (points > np.asarray(problem.highs))).any(axis=1).sum())
+    return int(outside(points, problem.lows, problem.highs).any(axis=1).sum())
 
 
 def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
