@@ -16,6 +16,7 @@ from napinn.io import ArrayName, read_file, write_table
 from napinn.io.mat5 import matlab_arrays
 from napinn.networks import MLP
 from napinn.problem_file import bind_readings, parse_problem, sheet_of
+from napinn.readings import with_numbers
 
 X, T = np.linspace(0.0, 1.0, 4), np.linspace(0.0, 2.0, 3)
 U = np.sin(X)[:, None] * np.exp(-T)[None, :]
@@ -150,6 +151,19 @@ def test_a_field_called_sigma_is_no_deviation():
     assert read_table(table, ("t",), ("sigma",)).sigma is None
     with pytest.raises(InputError, match="row 3, column 'sigma': a standard deviation must be above 0, found -2"):
         read_table(table.assign(u=1.0), ("t",), ("u",))
+
+
+def test_text_becomes_numbers_only_where_numbers_are_asked_for(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("sensor,when,x,t,u,sigma,v,id\n007,0103,0.5,1,2.50,0.1,1,08\n007,0203,abc,2,NA,,2,09\n")
+    columns = Columns(renamed={"d": "when"}, clocks={"d": Clock("days", format="%d%m")})
+    table = read_file(path).table
+    found = with_numbers(table, columns, ("x", "t", "d", "u", "v"))
+    assert found["t"].tolist() == [1, 2]
+    assert found["v"].dtype.kind == "i"
+    np.testing.assert_array_equal(found[["u", "sigma"]].to_numpy(), [[2.5, 0.1], [np.nan, np.nan]])
+    kept = ["sensor", "when", "x", "id"]
+    pd.testing.assert_frame_equal(found[kept], table[kept])
 
 
 def test_a_run_with_gaps_dates_and_sensor_columns_comes_back_whole(tmp_path):

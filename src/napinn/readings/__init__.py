@@ -24,7 +24,7 @@ from napinn.readings.base import (
     told_apart,
 )
 from napinn.readings.cells import TIME_UNITS
-from napinn.readings.tidy import TIME_NAMES, read_table, tidy
+from napinn.readings.tidy import TIME_NAMES, read_table, tidy, with_numbers
 
 __all__ = [
     "ADDED_COLUMNS",
@@ -42,4 +42,5 @@ __all__ = [
     "repeated",
     "tidy",
     "told_apart",
+    "with_numbers",
 ]

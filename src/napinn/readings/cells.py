@@ -43,6 +43,14 @@ def numbers_in(column: pd.Series, source: str, needed: np.ndarray) -> np.ndarray
     return numbers
 
 
+def numbers_if_all(column: pd.Series) -> pd.Series:
+    """A column of text as numbers, if its filled cells hold nothing else; a text file cannot tell."""
+    if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        return column
+    numbers, blank = _parsed(column)
+    return pd.to_numeric(column, errors="coerce") if (np.isfinite(numbers) | blank).all() else column
+
+
 def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -> tuple[np.ndarray, Clock]:
     """Dates as numbers, and the clock with its origin settled."""
     moments = _moments(column, clock, source)
