@@ -126,9 +126,7 @@ def test_the_field_opens_in_xarray_with_its_coordinates_known(finished_run, tmp_
     np.testing.assert_allclose(grid["T"].sel(x=0.5, t=1.0), rod.field.at(x=0.5, t=1.0)["T"], rtol=1e-5)
 
 
-def test_readings_come_back_from_parquet_as_they_are(
-    finished_run, finished, decay_table, tmp_path, monkeypatch, capfd
-):
+def test_readings_come_back_from_parquet_as_they_are(finished_run, finished, decay_table, tmp_path, monkeypatch, capfd):
     path = tmp_path / "readings.parquet"
     assert napinn(monkeypatch, capfd, "export", finished_run, "--what", "readings", "-o", path)[0] == 0
     exported = pd.read_parquet(path)

@@ -197,6 +197,11 @@ class FitResult:
         return self.readings.values - self.predicted
 
     @property
+    def standard_misfits(self) -> np.ndarray:
+        """Misfits over what is known of their spread: those that the noise law is of, and that the gate weighs."""
+        return self.readings.standard(self.misfits)
+
+    @property
     def flagged(self) -> np.ndarray:
         return self.reliability < FLAG_BELOW
 

@@ -91,13 +91,23 @@ class Readings:
     @property
     def spread(self) -> np.ndarray | None:
         """The known deviations over their median by field: 1 for a reading as sure as most."""
-        if self.sigma is None:
+        return self._spread_beside(self)
+
+    def _spread_beside(self, others: "Readings") -> np.ndarray | None:
+        if self.sigma is None or others.sigma is None:
             return None
         spread = np.empty(len(self))
         for index in np.unique(self.field_index):
             chosen = self.field_index == index
-            spread[chosen] = self.sigma[chosen] / np.median(self.sigma[chosen])
+            spread[chosen] = self.sigma[chosen] / np.median(others.sigma[others.field_index == index])
         return spread
+
+    def standard(self, misfits: np.ndarray, fitted: "Readings | None" = None) -> np.ndarray:
+        """Misfits of these readings over their spread, where it is known: what a noise law is the law of.
+
+        It was learned beside the median deviation of the readings that were `fitted`, if these are others."""
+        spread = self._spread_beside(self if fitted is None else fitted)
+        return misfits if spread is None else misfits / spread
 
     def of_field(self, index: int) -> np.ndarray:
         return self.values[self.field_index == index]

@@ -18,7 +18,7 @@ from napinn.equations import symbol
 from napinn.gate import FLAG_BELOW
 from napinn.report.charts import gate_curve, scores
 from napinn.report.columns import thinned
-from napinn.report.labels import label
+from napinn.report.labels import label, misfit_label
 from napinn.report.view import view_of
 from napinn.result import FitResult
 
@@ -85,7 +85,7 @@ def draw_field(result: FitResult, field: str) -> tuple[Axes, ...]:
 def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
     """The learned noise law over the histogram of misfits."""
     chosen = result.readings.field_index == result.problem.fields.index(field)
-    misfits, flagged = result.misfits[chosen], result.flagged[chosen]
+    misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
     low, high = np.quantile(misfits, [0.001, 0.999])
     margin = 0.1 * (high - low) or 1.0
     edges = np.linspace(low - margin, high + margin, 80)
@@ -100,7 +100,8 @@ def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
     if noise is not None:
         grid = np.linspace(edges[0], edges[-1], 600)
         axes.plot(grid, noise.pdf(grid), color=LINE, linewidth=1.6, label="learned law")
-    axes.set_xlabel(f"misfit of {label(result.problem, field)}")
+    weighed = "" if result.readings.sigma is None else ", over its relative sigma"
+    axes.set_xlabel(f"{misfit_label(result.problem, field)}{weighed}")
     axes.set_ylabel("density")
     _title(axes, "Noise law")
     axes.legend()
