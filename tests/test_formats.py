@@ -14,6 +14,7 @@ import xarray as xr
 from napinn import Clock, Columns, InputError, Problem, Unknown, fit, load, pinn, read_readings, read_table, save
 from napinn.io import ArrayName, read_file, write_table
 from napinn.io.mat5 import matlab_arrays
+from napinn.io.netcdf import rows_of_dataset
 from napinn.networks import MLP
 from napinn.problem_file import bind_readings, parse_problem, sheet_of
 from napinn.readings import with_numbers
@@ -186,6 +187,14 @@ def test_a_run_with_gaps_dates_and_sensor_columns_comes_back_whole(tmp_path):
     marked = pd.read_csv(tmp_path / "run" / "readings.csv")
     assert len(marked) == 12
     assert marked["a_verdict"].tolist()[3:7] == ["missing", "good", "missing", "missing"]
+
+
+def test_the_dimensions_of_a_dataset_are_points_if_nothing_else_is_wanted():
+    grid = xr.Dataset({"u": (("x", "t"), U)}, {"x": X, "t": T})
+    points = rows_of_dataset(grid, {"x", "t"})
+    pd.testing.assert_frame_equal(points[["x", "t"]], rows()[["x", "t"]])
+    with pytest.raises(InputError, match=r"the dataset holds none of v; it holds u, x, t\."):
+        rows_of_dataset(grid, {"x", "t", "v"})
 
 
 def test_pandas_and_xarray_go_in():

@@ -85,15 +85,25 @@ def test_a_problem_is_begun_checked_fitted_in_one_line_and_predicted(folder, mon
         assert found["note"].tolist() == ["a", "b"]
 
 
-def test_dates_and_gaps_survive_fit_and_prediction(folder):
+def test_dates_and_gaps_survive_fit_and_prediction(folder, monkeypatch, capfd):
     Path("dated.yaml").write_text(DATED)
     problem, readings = napinn.read_problem("dated.yaml", "dated.csv")
     assert problem.coordinates["t"] == (0.0, 5.5)
     assert problem.units["t"] == "hours"
     result = napinn.fit(problem, readings, quick())
     assert result.readings_table()["verdict"].tolist()[:5] == ["good", "good", "good", "missing", "good"]
-    asked = pd.DataFrame({"x": [0.5], "when": ["2024-03-01 14:00"]})
-    assert napinn.predict(result, asked)["T"][0] == pytest.approx(float(result.field.at(x=0.5, t=2.0)["T"]))
+    asked = pd.DataFrame({"x": [0.5], "when": ["2024-03-01 14:00"], "T": ["7"], "id": ["007"]})
+    expected = pytest.approx(float(result.field.at(x=0.5, t=2.0)["T"]))
+    assert napinn.predict(result, asked)["T_predicted"][0] == expected
+    napinn.save(result, "runs/dated")
+    asked.to_csv("points.csv", index=False)
+    asked.assign(when=pd.to_datetime(asked["when"])).to_parquet("points.parquet", index=False)
+    for name in ("points.csv", "points.parquet"):
+        command = ["predict", "runs/dated", "--at", name, "-o", "out.parquet", "--overwrite"]
+        assert run(monkeypatch, capfd, *command)[0] == 0
+        found = pd.read_parquet("out.parquet").iloc[0]
+        assert found["T_predicted"] == expected
+        assert (found["T"], found["id"]) == (7, "007")
     with pytest.raises(napinn.InputError, match="points has no column 'when' for the coordinate"):
         napinn.predict(result, asked.drop(columns="when"))
 
