@@ -90,7 +90,8 @@ def _moment(text: str) -> pd.Timestamp:
 
 def _parsed(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """The column as numbers (NaN where there is none), and which of its cells are empty."""
-    if pd.api.types.is_datetime64_any_dtype(column):
+    if column.dtype.kind in "mM":
+        # A date or a duration is no number, though pandas would count its nanoseconds.
         return np.full(len(column), np.nan), np.zeros(len(column), bool)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     blank = np.zeros(len(column), bool)
