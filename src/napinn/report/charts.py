@@ -15,7 +15,7 @@ from napinn.equations import symbol
 from napinn.gate import FLAG_BELOW
 from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import time_of
+from napinn.report.view import places_of, time_of
 from napinn.result import FitResult
 
 Json = dict[str, Any]
@@ -178,7 +178,7 @@ def sensors_chart(result: FitResult) -> Chart | None:
     if len(table) < 2:
         return None
     problem = result.problem
-    names = [name for name in problem.coordinates if name != time_of(problem)]
+    names = places_of(problem)
     share = 100 * table["flagged_share"].to_numpy()
     custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor), verdict]
               for sensor, flagged, count, verdict in zip(table.index, share, table["readings"], table["verdict"],

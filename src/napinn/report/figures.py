@@ -19,7 +19,7 @@ from napinn.gate import FLAG_BELOW
 from napinn.report.charts import gate_curve, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import view_of
+from napinn.report.view import places_of, view_of
 from napinn.result import FitResult
 
 FIELD_MAP = "cividis"
@@ -108,7 +108,7 @@ def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
 
 
 def draw_reliability(result: FitResult, axes: Axes) -> None:
-    """Reliability against the misfit in units of its running scale: the gate as the readings meet it."""
+    """Reliability against the misfit, for a method without a gate whose curve could be drawn."""
     show = thinned(len(result.readings), MOST_POINTS)
     misfits, reliability, flagged = result.misfits[show], result.reliability[show], result.flagged[show]
     axes.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
@@ -141,17 +141,16 @@ def draw_gate(result: FitResult, axes: Axes) -> None:
 
 
 def draw_sensors(result: FitResult, axes: Axes) -> None:
-    """Share of flagged readings by sensor: on a map where there are two places, along a line otherwise."""
+    """Share of flagged readings by sensor: on a map where there are two places, as bars otherwise."""
     table = result.sensors_table()
     share = 100 * table["flagged_share"].to_numpy()
-    names = tuple(result.problem.coordinates)
-    if len(names) >= 3:
-        dots = axes.scatter(
-            table[names[0]], table[names[1]], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3
-        )
+    places = places_of(result.problem)
+    if len(places) >= 2:
+        across, up = places[:2]
+        dots = axes.scatter(table[across], table[up], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3)
         axes.figure.colorbar(dots, ax=axes, label="flagged, %")
-        axes.set_xlabel(label(result.problem, names[0]))
-        axes.set_ylabel(label(result.problem, names[1]))
+        axes.set_xlabel(label(result.problem, across))
+        axes.set_ylabel(label(result.problem, up))
     else:
         order = np.argsort(-share)[:40]
         axes.bar(np.arange(len(order)), share[order], color=FLAGGED)
@@ -218,10 +217,14 @@ def _mark_phases(result: FitResult, axes: Axes) -> None:
     axes.set_xlabel("step")
 
 
-def _norm(result: FitResult, field: str) -> Normalize | None:
-    """One colour scale for every slice: the range of the fitted field at the readings."""
-    predicted = result.predicted[result.readings.field_index == result.problem.outputs.index(field)]
-    return Normalize(float(predicted.min()), float(predicted.max())) if predicted.size else None
+def _norm(result: FitResult, field: str) -> Normalize:
+    """One colour scale for every slice: the range of the fitted field at its readings, of a hidden one at all."""
+    number = result.problem.outputs.index(field)
+    if field in result.problem.hidden:
+        values = result.field(result.readings.points)[:, number]
+    else:
+        values = result.predicted[result.readings.field_index == number]
+    return Normalize(float(values.min()), float(values.max()))
 
 
 def _curve(result: FitResult, field: str, axes: Axes) -> None:
