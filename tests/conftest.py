@@ -118,3 +118,11 @@ def finished_run(
 @pytest.fixture(scope="session")
 def finished(finished_run: Path) -> FitResult:
     return load(finished_run)
+
+
+@pytest.fixture(scope="session")
+def weighed(finished: FitResult) -> FitResult:
+    """The finished fit, had a third of its readings been twice as uncertain, and off by twice as much."""
+    spread = np.where(np.arange(len(finished.readings)) % 3, 1.0, 2.0)
+    values = finished.predicted + spread * finished.misfits
+    return dataclasses.replace(finished, readings=dataclasses.replace(finished.readings, values=values, sigma=spread))

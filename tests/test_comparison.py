@@ -56,6 +56,16 @@ def test_scores_are_medians_of_what_the_field_misses(finished):
     assert [each.name for each in ranked([score("worse", finished, worse), scored])] == ["again", "worse"]
 
 
+def test_readings_of_known_deviation_are_judged_by_their_own_law(finished, weighed):
+    plain = score("plain", finished, finished.readings)
+    assert score("weighed", weighed, weighed.readings).log_density == pytest.approx(plain.log_density, abs=1e-2)
+    # Held-out readings may all be less certain than those of the fit.
+    spread = weighed.readings.sigma == 2.0
+    uncertain = score("uncertain", weighed, weighed.readings.only(spread))
+    alike = score("alike", finished, finished.readings.only(spread))
+    assert uncertain.log_density == pytest.approx(alike.log_density, abs=1e-2)
+
+
 def test_every_method_meets_the_same_split(decay_problem, decay_readings):
     methods = {"plain": pinn(20, **TINY), "screened": mad_pinn(20, **TINY)}
     parts, scored = compare(decay_problem, decay_readings, methods)

@@ -229,3 +229,9 @@ def test_the_report_shows_a_hidden_field():
     page = report_html(fit(problem, read_table(table, ("t",), ("u",)), method))
     assert '<option value="1">v</option>' in page
     assert '"names": ["u", "v"]' in page or '"names":["u","v"]' in page
+
+
+def test_a_table_in_single_precision_reaches_the_edge_of_the_box():
+    times = np.float32([0.0, 0.7]).astype(float)
+    assert times[-1] < 0.7
+    Table(("t",), (times,), np.ones(2)).check_covers("q", {"t": (0.0, 0.7)})

@@ -11,8 +11,9 @@ import pytest
 import xarray as xr
 from PIL import Image
 
+from known_results import known
 from napinn import InputError, Problem, Unknown, fit, plot, read_table
-from napinn.cli import main
+from napinn.cli import main, showing
 from napinn.export import export_model
 from napinn.methods import pinn
 from napinn.networks import MLP
@@ -61,6 +62,44 @@ def test_figures_name_their_axes_and_show_the_fit(finished):
     np.testing.assert_allclose(u, finished.field.at(t=t)["u"])
     with pytest.raises(InputError, match="no field 'w'"):
         plot.field(finished, "w")
+
+
+@pytest.mark.parametrize(
+    ("names", "drawn"),
+    [("xy", ("x", "y")), ("txy", ("x", "y")), ("xyt", ("x", "y")), ("xt", None), ("t", None)],
+)
+def test_sensors_are_drawn_where_they_stand(names, drawn):
+    rows = np.random.default_rng(0).random((6, len(names)))
+    table = pd.DataFrame(rows, columns=list(names)).assign(u=1.0, sensor=list("aabbcc"))
+    problem = Problem(dict.fromkeys(names, (0, 1)), ("u",), ("u = 1",))
+    result = known(problem, {}, lambda *_: 1.0, readings=read_table(table, tuple(names), ("u",)))
+    (axes,) = plot.sensors(result)
+    if drawn is None:
+        assert len(axes.patches) == 3
+    else:
+        assert (axes.get_xlabel(), axes.get_ylabel()) == drawn
+        places = table.groupby("sensor")[list(drawn)].mean()
+        np.testing.assert_allclose(axes.collections[0].get_offsets(), places)
+
+
+@pytest.mark.parametrize("names", ["t", "xt", "xyt"])
+def test_a_hidden_field_is_drawn_too(names):
+    problem = Problem(dict.fromkeys(names, (0, 1)), ("u",), ("u_t = S", "S_t = 0*u"), hidden=("S",))
+    result = known(problem, {}, lambda *at: at[-1], lambda *at: 3.0 + at[0])
+    for axes in plot.field(result, "S"):
+        assert axes.lines or axes.collections[0].get_clim() == pytest.approx((3.0, 4.0), abs=0.1)
+    with pytest.raises(InputError, match="no field 'S'"):
+        plot.noise(result, "S")
+
+
+def test_a_hidden_field_moves_too(tmp_path, monkeypatch, capfd):
+    problem = Problem({"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = S", "S_t = 0*u"), hidden=("S",))
+    table = pd.DataFrame({"x": [0.0, 1.0], "t": [0.0, 1.0], "u": [0.0, 1.0]})
+    readings = read_table(table, ("x", "t"), ("u",))
+    result = known(problem, {}, lambda x, t: t, lambda x, t: 3.0 + x, readings=readings)
+    monkeypatch.setattr(showing, "load", lambda run: result)
+    code, out, _ = napinn(monkeypatch, capfd, "animate", "run", "--field", "S", "-o", tmp_path / "S.gif", "--json")
+    assert (code, json.loads(out)["frames"]) == (0, 2)
 
 
 def test_flagged_readings_differ_without_colour(finished):
@@ -126,7 +165,9 @@ def test_the_field_opens_in_xarray_with_its_coordinates_known(finished_run, tmp_
     np.testing.assert_allclose(grid["T"].sel(x=0.5, t=1.0), rod.field.at(x=0.5, t=1.0)["T"], rtol=1e-5)
 
 
-def test_readings_come_back_from_parquet_as_they_are(finished_run, finished, tmp_path, monkeypatch, capfd):
+def test_readings_come_back_from_parquet_as_they_are(finished_run, finished, decay_table, tmp_path, monkeypatch, capfd):
     path = tmp_path / "readings.parquet"
     assert napinn(monkeypatch, capfd, "export", finished_run, "--what", "readings", "-o", path)[0] == 0
-    pd.testing.assert_frame_equal(pd.read_parquet(path), finished.readings_table(), check_dtype=False)
+    exported = pd.read_parquet(path)
+    pd.testing.assert_frame_equal(exported, finished.readings_table(), check_dtype=False)
+    pd.testing.assert_frame_equal(exported[["t", "u"]], decay_table)

@@ -14,8 +14,10 @@ import xarray as xr
 from napinn import Clock, Columns, InputError, Problem, Unknown, fit, load, pinn, read_readings, read_table, save
 from napinn.io import ArrayName, read_file, write_table
 from napinn.io.mat5 import matlab_arrays
+from napinn.io.netcdf import rows_of_dataset
 from napinn.networks import MLP
 from napinn.problem_file import bind_readings, parse_problem, sheet_of
+from napinn.readings import with_numbers
 
 X, T = np.linspace(0.0, 1.0, 4), np.linspace(0.0, 2.0, 3)
 U = np.sin(X)[:, None] * np.exp(-T)[None, :]
@@ -101,6 +103,14 @@ def test_dates_are_counted_in_the_unit_from_the_origin():
     assert read_table(bad, ("t",), ("u",), european).points[:, 0].tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.parametrize("format", ["%D", "%s", "%d/%d", "%"])
+def test_a_format_that_is_none_is_a_sentence(format):
+    frame = pd.DataFrame({"when": ["01/03/2024", "02/03/2024"], "u": [1.0, 2.0]})
+    columns = Columns(renamed={"t": "when"}, clocks={"t": Clock("days", format=format)})
+    with pytest.raises(InputError, match=rf"r\.csv, column 'when': '{format}' is not a format of dates; write one"):
+        read_table(frame, ("t",), ("u",), columns, "r.csv")
+
+
 def test_a_column_per_sensor_is_read_with_the_places_of_the_sensors(tmp_path):
     (tmp_path / "places.csv").write_text("sensor,x\nleft,0.1\nright,0.9\n")
     table = pd.DataFrame({"t": [0.0, 1.0], "left": [1.0, np.nan], "right": [3.0, 4.0]})
@@ -144,6 +154,19 @@ def test_a_field_called_sigma_is_no_deviation():
         read_table(table.assign(u=1.0), ("t",), ("u",))
 
 
+def test_text_becomes_numbers_only_where_numbers_are_asked_for(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("sensor,when,x,t,u,sigma,v,id\n007,0103,0.5,1,2.50,0.1,1,08\n007,0203,abc,2,NA,,2,09\n")
+    columns = Columns(renamed={"d": "when"}, clocks={"d": Clock("days", format="%d%m")})
+    table = read_file(path).table
+    found = with_numbers(table, columns, ("x", "t", "d", "u", "v"))
+    assert found["t"].tolist() == [1, 2]
+    assert found["v"].dtype.kind == "i"
+    np.testing.assert_array_equal(found[["u", "sigma"]].to_numpy(), [[2.5, 0.1], [np.nan, np.nan]])
+    kept = ["sensor", "when", "x", "id"]
+    pd.testing.assert_frame_equal(found[kept], table[kept])
+
+
 def test_a_run_with_gaps_dates_and_sensor_columns_comes_back_whole(tmp_path):
     when = pd.date_range("2024-03-01", periods=12, freq="6h").strftime("%Y-%m-%d %H:%M")
     table = pd.DataFrame({"when": when, "a": np.arange(12.0), "b": np.arange(12.0) + 1})
@@ -164,6 +187,14 @@ def test_a_run_with_gaps_dates_and_sensor_columns_comes_back_whole(tmp_path):
     marked = pd.read_csv(tmp_path / "run" / "readings.csv")
     assert len(marked) == 12
     assert marked["a_verdict"].tolist()[3:7] == ["missing", "good", "missing", "missing"]
+
+
+def test_the_dimensions_of_a_dataset_are_points_if_nothing_else_is_wanted():
+    grid = xr.Dataset({"u": (("x", "t"), U)}, {"x": X, "t": T})
+    points = rows_of_dataset(grid, {"x", "t"})
+    pd.testing.assert_frame_equal(points[["x", "t"]], rows()[["x", "t"]])
+    with pytest.raises(InputError, match=r"the dataset holds none of v; it holds u, x, t\."):
+        rows_of_dataset(grid, {"x", "t", "v"})
 
 
 def test_pandas_and_xarray_go_in():

@@ -85,15 +85,29 @@ def test_a_problem_is_begun_checked_fitted_in_one_line_and_predicted(folder, mon
         assert found["note"].tolist() == ["a", "b"]
 
 
-def test_dates_and_gaps_survive_fit_and_prediction(folder):
+def test_dates_and_gaps_survive_fit_and_prediction(folder, monkeypatch, capfd):
     Path("dated.yaml").write_text(DATED)
     problem, readings = napinn.read_problem("dated.yaml", "dated.csv")
     assert problem.coordinates["t"] == (0.0, 5.5)
     assert problem.units["t"] == "hours"
     result = napinn.fit(problem, readings, quick())
     assert result.readings_table()["verdict"].tolist()[:5] == ["good", "good", "good", "missing", "good"]
-    asked = pd.DataFrame({"x": [0.5], "when": ["2024-03-01 14:00"]})
-    assert napinn.predict(result, asked)["T"][0] == pytest.approx(float(result.field.at(x=0.5, t=2.0)["T"]))
+    asked = pd.DataFrame({"x": [0.5], "when": ["2024-03-01 14:00"], "T": ["7"], "id": ["007"]})
+    expected = pytest.approx(float(result.field.at(x=0.5, t=2.0)["T"]))
+    assert napinn.predict(result, asked)["T_predicted"][0] == expected
+    grid = xr.Dataset(coords={"t": pd.to_datetime(["2024-03-01 13:00", "2024-03-01 14:00"]), "x": [0.5]})
+    assert float(napinn.predict(result, grid)["T"][0, 1]) == expected
+    counted = napinn.predict(result, grid.assign_coords(t=[1, 2]))
+    assert float(counted["T"][0, 1]) == expected
+    napinn.save(result, "runs/dated")
+    asked.to_csv("points.csv", index=False)
+    asked.assign(when=pd.to_datetime(asked["when"])).to_parquet("points.parquet", index=False)
+    for name in ("points.csv", "points.parquet"):
+        command = ["predict", "runs/dated", "--at", name, "-o", "out.parquet", "--overwrite"]
+        assert run(monkeypatch, capfd, *command)[0] == 0
+        found = pd.read_parquet("out.parquet").iloc[0]
+        assert found["T_predicted"] == expected
+        assert (found["T"], found["id"]) == (7, "007")
     with pytest.raises(napinn.InputError, match="points has no column 'when' for the coordinate"):
         napinn.predict(result, asked.drop(columns="when"))
 
@@ -123,6 +137,9 @@ def test_xarray_goes_in_and_comes_out(folder):
     assert float(found.sel(t=3.0, x=0.2)) == pytest.approx(float(result.field.at(x=0.2, t=3.0)["T"]))
     with pytest.raises(napinn.InputError, match="no coordinate 'x'"):
         napinn.predict(result, asked.drop_vars("x"))
+    for times in (pd.to_datetime(["2024-03-01"]), pd.to_timedelta([1], unit="h")):
+        with pytest.raises(napinn.InputError, match="the dataset, row 2, column 't': expected a finite number"):
+            napinn.predict(result, xr.Dataset(coords={"t": times, "x": [0.2]}))
 
 
 def _written(text):

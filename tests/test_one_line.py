@@ -86,6 +86,13 @@ def test_a_condition_beyond_the_last_sensor_widens_the_box():
     assert problem.lows[1] == -2.0
 
 
+def test_the_unnamed_column_of_a_saved_index_is_no_name():
+    frame = table("", "x", "t", "u")
+    with pytest.raises(InputError, match=r"'k_s' is no column of r\.csv \(x, t, u, note\).*add --unknown k_s"):
+        deduce(Words(("u_t = k_s*u_xx",)), frame, "r.csv")
+    assert deduce(Words(("u_t = k_s*u_xx",), ("k_s",)), frame, "r.csv").fields == ["u"]
+
+
 def test_without_any_coordinate_the_columns_are_listed():
     with pytest.raises(InputError, match=r"no coordinate of r\.csv is in the equation"):
         deduce(Words(("u = 2*v",)), table("u", "v"), "r.csv")

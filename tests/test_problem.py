@@ -67,6 +67,7 @@ def changed(**entries):
         (changed(unknowns={"D": {"begin": 1.0}}), "unknowns.D"),
         (changed(unknowns={"D": "much"}), "unknowns.D"),
         (changed(equation=["u_t = 0"]), "'equation' is not an entry of a problem file; did you mean 'equations'?"),
+        (changed(date="2024-03-01"), "'date' is not an entry of a problem file; known here"),
         (changed(constants={"u": 1.0}), "'u' is declared as field and as constant"),
         (changed(constants={"sin": 1.0}), "has the name of a function"),
         (changed(constants={"u_x": 1.0}), "reads like a derivative"),

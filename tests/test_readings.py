@@ -104,6 +104,15 @@ def test_a_reading_outside_the_box_is_named(tmp_path):
         check_inside(readings, (0.0, 0.0), (1.0, 1.0))
 
 
+def test_the_edge_of_the_box_holds_to_single_precision():
+    edges = (0.0, 0.0), (0.1, 0.3)
+    grid = pd.DataFrame({"x": np.float32([0.0, 0.1]), "t": [0.0, np.arange(0.0, 0.4, 0.1)[3]], "u": [1.0, 2.0]})
+    check_inside(read_table(grid, ("x", "t"), ("u",)), *edges)
+    readings = read_table(grid.assign(x=[0.0, 0.1000002]), ("x", "t"), ("u",))
+    with pytest.raises(InputError, match=r"0\.1000002 is outside the problem's range of 'x', 0 to 0\.1 \(1 reading"):
+        check_inside(readings, *edges)
+
+
 def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00\x01,\n")
     for path, said in (

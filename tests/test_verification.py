@@ -74,6 +74,15 @@ def test_a_law_without_end_gives_probabilities_too(density):
     assert spread_of(found).coverage > 0.7
 
 
+def test_known_deviations_count_on_both_sides_where_no_law_is_learned(finished, weighed):
+    chosen = np.arange(len(finished.readings)) % 2 == 0
+    found = [
+        probabilities(dataclasses.replace(result, law=None), result.readings, chosen, ~chosen)
+        for result in (finished, weighed)
+    ]
+    np.testing.assert_allclose(found[1], found[0], atol=0.01)
+
+
 def test_probabilities_that_are_not_even_are_far_and_few():
     even = (np.arange(400) + 0.5) / 400
     assert spread_of(even).coverage == 0.9

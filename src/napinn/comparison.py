@@ -92,8 +92,9 @@ def _part(readings: Readings, rows: np.ndarray) -> Readings:
 def score(name: str, result: FitResult, readings: Readings) -> Scored:
     predicted = result.field(readings.points)[np.arange(len(readings)), readings.field_index]
     misfits = readings.values - predicted
+    standard = readings.standard(misfits, result.readings)
     found = [
-        noise.log_prob(misfits[readings.field_index == index]) for index, noise in enumerate(result.noise.values())
+        noise.log_prob(standard[readings.field_index == index]) for index, noise in enumerate(result.noise.values())
     ]
     log_density = float(np.median(np.concatenate(found))) if found else None
     return Scored(name, result, misfits, readings.field_index, log_density)

@@ -23,8 +23,9 @@ def export_field(result: FitResult, path: Path) -> str:
 
 def export_readings(result: FitResult, path: Path) -> str:
     """The table of readings with predicted value, misfit, reliability and verdict."""
-    result.readings_table().to_parquet(path, index=False)
-    return f"{len(result.readings_table())} rows in Parquet; open it with pandas.read_parquet."
+    table = result.readings_table()
+    table.to_parquet(path, index=False)
+    return f"{len(table)} rows in Parquet; open it with pandas.read_parquet."
 
 
 def export_model(result: FitResult, path: Path) -> str:

@@ -21,14 +21,15 @@ Drawn = tuple[Axes, ...]
 
 
 def field(result: FitResult, name: str | None = None) -> Drawn:
-    """The field with its readings: a curve in one coordinate, a map in two, three slices in more."""
-    return figures.draw_field(result, _named(result, name))
+    """The field, which may be a hidden one, with its readings: a curve in one coordinate, a map in two, three slices
+    in more."""
+    return figures.draw_field(result, _named(name, result.problem.outputs))
 
 
 def noise(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
     """The learned noise law over the histogram of misfits."""
     axes = axes or _panel()
-    figures.draw_noise(result, _named(result, name), axes)
+    figures.draw_noise(result, _named(name, result.problem.fields), axes)
     return (axes,)
 
 
@@ -83,8 +84,7 @@ def _panel() -> Axes:
     return figures.new_figure(5.5, 3.4)[1][0]
 
 
-def _named(result: FitResult, name: str | None) -> str:
-    fields = result.problem.fields
+def _named(name: str | None, fields: tuple[str, ...]) -> str:
     if name is not None and name not in fields:
         raise InputError(f"there is no field '{name}'; {nearest(name, fields)}")
     return fields[0] if name is None else name

@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from napinn.errors import InputError
+from napinn.readings import outside
 from napinn.readings.cells import column_of, numbers_in, times_in
 from napinn.result import FitResult
 
@@ -23,7 +24,8 @@ def predict(result: FitResult, points: pd.DataFrame | xr.Dataset, source: str = 
     """The points with a column (or variable) for every field, hidden ones too, and for its spread where it is known.
 
     A table needs a column for each coordinate, under the names and, for dates, the clock that the readings had; a
-    dataset needs each coordinate of the problem. A name that is taken already gets `_predicted` behind it.
+    dataset needs each coordinate of the problem, as dates or counted. A name that is taken already gets `_predicted`
+    behind it.
     """
     if isinstance(points, xr.Dataset):
         return _on_grid(result, points)
@@ -47,19 +49,20 @@ def coordinates_of(result: FitResult, table: pd.DataFrame, source: str) -> np.nd
     """(n, d) coordinates of the rows of a table, read as the readings of the fit were."""
     if table.empty:
         raise InputError(f"{source} has no rows; it needs a header and at least one point.")
-    columns, needed = result.readings.columns, np.ones(len(table), bool)
-    axes = []
-    for name in result.problem.coordinates:
-        column = column_of(table, columns.of(name), source, "coordinate")
-        clock = columns.clocks.get(name)
-        axes.append(numbers_in(column, source, needed) if clock is None else times_in(column, clock, source, needed)[0])
-    return np.stack(axes, axis=1)
+    columns = result.readings.columns
+    found = {name: column_of(table, columns.of(name), source, "coordinate") for name in result.problem.coordinates}
+    return np.stack([_coordinate(result, name, column, source) for name, column in found.items()], axis=1)
+
+
+def _coordinate(result: FitResult, name: str, column: pd.Series, source: str) -> np.ndarray:
+    clock, needed = result.readings.columns.clocks.get(name), np.ones(len(column), bool)
+    return numbers_in(column, source, needed) if clock is None else times_in(column, clock, source, needed)[0]
 
 
 def outside_box(result: FitResult, points: np.ndarray) -> int:
     """How many points lie where no equation was enforced."""
     problem = result.problem
-    return int(((points < np.asarray(problem.lows)) | (points > np.asarray(problem.highs))).any(axis=1).sum())
+    return int(outside(points, problem.lows, problem.highs).any(axis=1).sum())
 
 
 def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
@@ -68,10 +71,18 @@ def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
     if missing:
         raise InputError(f"the dataset has no coordinate '{missing[0]}'; it needs {', '.join(names)}.")
     grids = xr.broadcast(*(points[name] for name in names))
-    values = _values(result, np.stack([grid.to_numpy().astype(float).reshape(-1) for grid in grids], axis=1))
+    values = _values(result, np.stack([_flat(result, grid) for grid in grids], axis=1))
     taken = [str(name) for name in points.variables]
     shape = grids[0].shape
     return points.assign({_free(name, taken): (grids[0].dims, each.reshape(shape)) for name, each in values.items()})
+
+
+def _flat(result: FitResult, grid: xr.DataArray) -> np.ndarray:
+    """A coordinate of every node; dates are counted as those of the readings were, or refused where these had none."""
+    values = grid.to_numpy().reshape(-1)
+    if values.dtype.kind in "iuf":
+        return values.astype(float)
+    return _coordinate(result, str(grid.name), pd.Series(values, name=grid.name), "the dataset")
 
 
 def _free(name: str, taken: pd.Index | list[str]) -> str:

@@ -26,7 +26,7 @@ from napinn.objective import Law, Learned
 from napinn.partials import FieldNetwork
 from napinn.pieces import in_pieces
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES, Readings
+from napinn.readings import TIME_NAMES, Readings, with_numbers
 from napinn.training import Method
 from napinn.verdicts import SensorVerdict, Verdict
 
@@ -197,6 +197,11 @@ class FitResult:
         return self.readings.values - self.predicted
 
     @property
+    def standard_misfits(self) -> np.ndarray:
+        """Misfits over what is known of their spread: those that the noise law is of, and that the gate weighs."""
+        return self.readings.standard(self.misfits)
+
+    @property
     def flagged(self) -> np.ndarray:
         return self.reliability < FLAG_BELOW
 
@@ -211,9 +216,11 @@ class FitResult:
         }
 
     def readings_table(self) -> pd.DataFrame:
-        """The input table with predicted value, misfit, reliability and verdict of every row, in its original order."""
+        """The input table with predicted value, misfit, reliability and verdict of every row, in its original order.
+
+        Coordinates and fields are numbers, also where they were read from text."""
         verdict = np.array(["good", "unreliable"], dtype=object)[self.flagged.astype(np.int8)]
-        return self.readings.annotated(
+        table = self.readings.annotated(
             {
                 "predicted": self.predicted,
                 "misfit": self.misfits,
@@ -221,6 +228,7 @@ class FitResult:
                 "verdict": verdict,
             }
         )
+        return with_numbers(table, self.readings.columns, (*self.readings.coordinates, *self.readings.fields))
 
     def sensors_table(self) -> pd.DataFrame:
         """One row a sensor: where it is (the mean of its coordinates), how many readings, the share flagged, the mean

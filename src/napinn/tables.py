@@ -15,9 +15,7 @@ from jax.scipy.ndimage import map_coordinates
 from jaxtyping import Array, Float
 
 from napinn.errors import InputError
-
-SLACK = 1e-9
-"""How far, as a share of the range, a table may fall short of the box: rounding, not a gap."""
+from napinn.readings import SLACK, told_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +43,10 @@ class Table:
             low, high = box[coordinate]
             slack = SLACK * (high - low)
             if nodes[0] > low + slack or nodes[-1] < high - slack:
+                first, last, start, end = told_apart(nodes[0], nodes[-1], low, high)
                 raise InputError(
-                    f"table '{name}' covers '{coordinate}' from {nodes[0]:g} to {nodes[-1]:g}, but the problem runs "
-                    f"from {low:g} to {high:g}; extend the table or narrow the range."
+                    f"table '{name}' covers '{coordinate}' from {first} to {last}, but the problem runs "
+                    f"from {start} to {end}; extend the table or narrow the range."
                 )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from napinn.checks.findings import Finding, Weight
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES, Readings, at_the_same_place, outside, repeated
+from napinn.readings import TIME_NAMES, Readings, at_the_same_place, outside, repeated, told_apart
 from napinn.scaling import robust_std
 
 FAR = 8.0
@@ -39,15 +39,15 @@ def time_axis(problem: Problem, readings: Readings) -> int | None:
 
 
 def _outside(problem: Problem, readings: Readings) -> Iterator[Finding]:
-    beyond = outside(readings, problem.lows, problem.highs)
+    beyond = outside(readings.points, problem.lows, problem.highs)
     for axis, name in enumerate(problem.coordinates):
         if beyond[:, axis].any():
             values = readings.points[beyond[:, axis], axis]
+            low, high, least, most = told_apart(problem.lows[axis], problem.highs[axis], values.min(), values.max())
             yield Finding(
                 Weight.OBSTACLE,
-                f"{len(values)} reading(s) lie outside the range of '{name}', {problem.lows[axis]:g} to "
-                f"{problem.highs[axis]:g} (they reach from {values.min():g} to {values.max():g}); "
-                "widen the range or remove them.",
+                f"{len(values)} reading(s) lie outside the range of '{name}', {low} to {high} (they reach from {least} "
+                f"to {most}); widen the range or remove them.",
             )
 
 

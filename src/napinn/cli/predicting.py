@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
@@ -11,6 +10,7 @@ from napinn.errors import InputError
 from napinn.io import read_file, write_table
 from napinn.io.sizes import LARGEST_TABLE
 from napinn.prediction import coordinates_of, outside_box, predict
+from napinn.readings import with_numbers
 from napinn.run_folder import load
 
 
@@ -22,8 +22,9 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
     result = load(run)
     beyond = 0
     if at is not None:
-        wanted = {result.readings.columns.of(name) for name in result.problem.coordinates}
-        points = read_file(at, wanted).table.apply(_numbers_if_all)
+        problem, columns = result.problem, result.readings.columns
+        wanted = {columns.of(name) for name in problem.coordinates}
+        points = with_numbers(read_file(at, wanted).table, columns, (*problem.coordinates, *problem.outputs))
         beyond = outside_box(result, coordinates_of(result, points, str(at)))
         found = predict(result, points, str(at))
         count = len(found)
@@ -45,9 +46,3 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
             style="yellow",
             soft_wrap=True,
         )
-
-
-def _numbers_if_all(column: pd.Series) -> pd.Series:
-    """A column of text as numbers, if it holds nothing else; a text file cannot tell."""
-    numbers = pd.to_numeric(column, errors="coerce")
-    return numbers if numbers.notna().all() else column

@@ -42,7 +42,8 @@ def animate_command(run: Path, field: str | None, out: Path, as_json: bool) -> N
     from napinn.report.animation import animate
 
     result = load(run)
-    name = result.problem.fields[0] if field is None else _chosen(field, {n: n for n in result.problem.fields}, "field")
+    outputs = result.problem.outputs
+    name = outputs[0] if field is None else _chosen(field, {each: each for each in outputs}, "field")
     frames = write_file(out, lambda: animate(result, out, name))
     tell({"frames": frames, "file": str(out)}, f"{frames} frames: {out}", as_json)
 

@@ -87,9 +87,7 @@ def records_of(problem: Problem, readings: Readings, predicted: np.ndarray, fiel
         return []
     axis = time_axis(problem)
     times = None if axis is None else readings.points[:, axis]
-    spread = readings.spread
-    misfits = readings.values - predicted
-    misfits = misfits if spread is None else misfits / spread
+    misfits = readings.standard(readings.values - predicted)
     numbers, names = readings.numbered_sensors
     sensor = numbers[chosen]
     order = np.lexsort(((np.zeros(len(chosen)) if times is None else times[chosen]), sensor))

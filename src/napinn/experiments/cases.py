@@ -24,6 +24,7 @@ from napinn.experiments.provenance import commit, machine
 from napinn.fitting import fit
 from napinn.methods import SETTINGS
 from napinn.readings import read_table
+from napinn.report.charts import scores
 from napinn.result import FitResult, FitStatus
 from napinn.settings import decode, encode
 from napinn.training import Method
@@ -83,8 +84,8 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         raise KeyboardInterrupt
     if result.status is FitStatus.DIVERGED:
         raise InputError(result.status.value)
-    scores = dataclasses.asdict(score(result, benchmark, corrupted))
-    kept = {name: value for name, value in scores.items() if not isinstance(value, Mapping)}
+    found = dataclasses.asdict(score(result, benchmark, corrupted))
+    kept = {name: value for name, value in found.items() if not isinstance(value, Mapping)}
     return {
         "benchmark": payload["benchmark"],
         "method": method.name,
@@ -132,12 +133,8 @@ def _extras(result: FitResult, benchmark: Benchmark, corrupted: Corrupted, frame
 
 def _scores(result: FitResult) -> dict[str, list[float]]:
     """Standardised log-density and reliability of a thinned set of readings, for the picture of the gate."""
-    field = result.problem.fields[0]
-    chosen = np.flatnonzero(result.readings.field_index == 0)
-    log_prob = result.noise[field].log_prob(result.misfits[chosen])
-    standard = (log_prob - log_prob.mean()) / log_prob.std()
-    thin = np.linspace(0, len(chosen) - 1, 500).astype(int)
-    return {"score": _numbers(standard[thin]), "reliability": _numbers(result.reliability[chosen][thin])}
+    thin = np.linspace(0, len(result.readings) - 1, 500).astype(int)
+    return {"score": _numbers(scores(result)[thin]), "reliability": _numbers(result.reliability[thin])}
 
 
 def _slices(result: FitResult, benchmark: Benchmark, shares: Sequence[float]) -> list[dict[str, Any]]:

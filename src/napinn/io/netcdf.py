@@ -42,7 +42,12 @@ def rows_of_dataset(
     names = [str(name) for name in dataset.variables if wanted is None or name in wanted]
     chosen = dataset[[name for name in names if name not in dataset.dims]].reset_coords()
     if not len(chosen.data_vars):
-        raise InputError(f"{source} holds none of {', '.join(wanted or ())}; it holds {', '.join(map(str, dataset))}.")
+        missing = sorted({*(wanted or ())}.difference(names))
+        if missing or not names:
+            held = ", ".join(map(str, dataset.variables))
+            raise InputError(f"{source} holds none of {', '.join(missing)}; it holds {held}.")
+        # Only dimensions are wanted, as of points to predict at: the grid itself.
+        chosen = dataset[names]
     check_count(source, math.prod(chosen.sizes.values()) * (len(chosen.data_vars) + len(chosen.dims)))
     rows = chosen.to_dataframe(dim_order=list(chosen.dims)).reset_index()
     rows.columns = [str(column) for column in rows.columns]

@@ -40,7 +40,8 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
     names = Columns()
     used = {name for text in words.equations for name in _NAME.findall(text)}
     special = {names.value, names.field, names.sensor, names.sigma, *ADDED_COLUMNS} - used
-    columns = [str(column) for column in table.columns if column not in special]
+    # A saved index has no name, and every name begins with nothing.
+    columns = [str(column) for column in table.columns if column not in {*special, ""}]
     fields, coordinates = _roles(words.equations, {*unknowns, *constants}, columns, source)
     coordinates |= {name for name in columns if name in USUAL - fields and table[name].nunique() > 1}
     if not coordinates:

@@ -30,7 +30,7 @@ def first_reason(error: pydantic.ValidationError) -> str:
     # Of an entry that may be written in several ways, the way that was tried fails deepest inside.
     alike = [other for other in errors if other["loc"][:2] == errors[0]["loc"][:2]]
     first = max(alike, key=lambda other: len(other["loc"]))
-    path = [str(part) for part in first["loc"] if not _is_union_member(str(part))]
+    path = _path(first["loc"])
     where = ".".join(path) or "the file"
     match first["type"]:
         case "missing":
@@ -66,8 +66,15 @@ _UNION_MEMBERS = frozenset(
 )
 
 
+def _path(location: tuple[str | int, ...]) -> list[str]:
+    """Pydantic puts the way of writing that it tried into the path, which means nothing to the reader.
+
+    The first part is always the reader's own word, which may be `date` as well."""
+    first, rest = map(str, location[:1]), map(str, location[1:])
+    return [*first, *(part for part in rest if not _is_union_member(part))]
+
+
 def _is_union_member(part: str) -> bool:
-    """Pydantic puts the way of writing that it tried into the path, which means nothing to the reader."""
     return part in _UNION_MEMBERS or part.startswith(("list[", "dict[", "tuple["))
 
 

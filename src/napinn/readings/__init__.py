@@ -12,6 +12,7 @@ sensor. A cell without a value is a missing reading: it takes part in nothing, a
 
 from napinn.readings.base import (
     ADDED_COLUMNS,
+    SLACK,
     Clock,
     Columns,
     Readings,
@@ -20,12 +21,14 @@ from napinn.readings.base import (
     check_repeats,
     outside,
     repeated,
+    told_apart,
 )
 from napinn.readings.cells import TIME_UNITS
-from napinn.readings.tidy import TIME_NAMES, read_table, tidy
+from napinn.readings.tidy import TIME_NAMES, read_table, tidy, with_numbers
 
 __all__ = [
     "ADDED_COLUMNS",
+    "SLACK",
     "TIME_NAMES",
     "TIME_UNITS",
     "Clock",
@@ -38,4 +41,6 @@ __all__ = [
     "read_table",
     "repeated",
     "tidy",
+    "told_apart",
+    "with_numbers",
 ]

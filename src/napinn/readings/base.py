@@ -15,6 +15,8 @@ ADDED_COLUMNS = ("predicted", "misfit", "reliability", "verdict")
 """What a finished fit adds to a table; columns of these names from an earlier fit are replaced."""
 MISSING = "missing"
 """The verdict on a row, or on a cell of it, that holds no reading."""
+SLACK = 1e-6
+"""How far, as a share of the range, numbers may miss the edge of the box: rounding, as of single precision."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,23 @@ class Readings:
     @property
     def spread(self) -> np.ndarray | None:
         """The known deviations over their median by field: 1 for a reading as sure as most."""
-        if self.sigma is None:
+        return self._spread_beside(self)
+
+    def _spread_beside(self, others: "Readings") -> np.ndarray | None:
+        if self.sigma is None or others.sigma is None:
             return None
         spread = np.empty(len(self))
         for index in np.unique(self.field_index):
             chosen = self.field_index == index
-            spread[chosen] = self.sigma[chosen] / np.median(self.sigma[chosen])
+            spread[chosen] = self.sigma[chosen] / np.median(others.sigma[others.field_index == index])
         return spread
+
+    def standard(self, misfits: np.ndarray, fitted: "Readings | None" = None) -> np.ndarray:
+        """Misfits of these readings over their spread, where it is known: what a noise law is the law of.
+
+        It was learned beside the median deviation of the readings that were `fitted`, if these are others."""
+        spread = self._spread_beside(self if fitted is None else fitted)
+        return misfits if spread is None else misfits / spread
 
     def of_field(self, index: int) -> np.ndarray:
         return self.values[self.field_index == index]
@@ -134,21 +146,29 @@ class Readings:
 
 def check_inside(readings: Readings, lows: Sequence[float], highs: Sequence[float]) -> None:
     """Every reading must lie in the problem's box."""
-    beyond = outside(readings, lows, highs)
+    beyond = outside(readings.points, lows, highs)
     if beyond.any():
         reading, axis = np.argwhere(beyond)[0]
         name = readings.coordinates[axis]
+        found, low, high = told_apart(float(readings.points[reading, axis]), lows[axis], highs[axis])
         raise InputError(
             f"{readings.source}, row {spoken(readings.rows[reading])}, column '{readings.columns.of(name)}': "
-            f"{readings.points[reading, axis]:g} is outside the problem's range of '{name}', "
-            f"{lows[axis]:g} to {highs[axis]:g} ({int(beyond.any(axis=1).sum())} reading(s) are); "
-            "widen the range or remove them."
+            f"{found} is outside the problem's range of '{name}', {low} to {high} "
+            f"({int(beyond.any(axis=1).sum())} reading(s) are); widen the range or remove them."
         )
 
 
-def outside(readings: Readings, lows: Sequence[float], highs: Sequence[float]) -> np.ndarray:
-    """(n, d): whether a coordinate of a reading is beyond the box."""
-    return (readings.points < np.asarray(lows)) | (readings.points > np.asarray(highs))
+def outside(points: np.ndarray, lows: Sequence[float], highs: Sequence[float]) -> np.ndarray:
+    """(n, d): whether a coordinate of a point is beyond the box."""
+    low, high = np.asarray(lows, float), np.asarray(highs, float)
+    slack = SLACK * (high - low)
+    return (points < low - slack) | (points > high + slack)
+
+
+def told_apart(*numbers: float) -> list[str]:
+    """Numbers in the fewest digits, from six on, that show which of them differ."""
+    written = ([f"{number:.{digits}g}" for number in numbers] for digits in range(6, 18))
+    return next(each for each in written if len(set(each)) >= len(set(numbers)))
 
 
 def check_repeats(readings: Readings) -> None:

@@ -1,5 +1,6 @@
 """Cells of a column to numbers, with the sentence for the first that is wrong."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -42,13 +43,17 @@ def numbers_in(column: pd.Series, source: str, needed: np.ndarray) -> np.ndarray
     return numbers
 
 
+def numbers_if_all(column: pd.Series) -> pd.Series:
+    """A column of text as numbers, if its filled cells hold nothing else; a text file cannot tell."""
+    if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        return column
+    numbers, blank = _parsed(column)
+    return pd.to_numeric(column, errors="coerce") if (np.isfinite(numbers) | blank).all() else column
+
+
 def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -> tuple[np.ndarray, Clock]:
     """Dates as numbers, and the clock with its origin settled."""
-    text = not pd.api.types.is_datetime64_any_dtype(column)
-    moments = pd.to_datetime(
-        column.astype(str) if text else column,
-        format=(clock.format or "ISO8601") if text else None, errors="coerce", utc=True,
-    )  # fmt: skip
+    moments = _moments(column, clock, source)
     bad = moments.isna().to_numpy() & needed
     if bad.any():
         row = int(np.argmax(bad))
@@ -62,6 +67,20 @@ def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -
     return elapsed, Clock(clock.unit, origin.isoformat(), clock.format)
 
 
+def _moments(column: pd.Series, clock: Clock, source: str) -> pd.Series:
+    """Dates, and nothing where a cell holds none."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return pd.to_datetime(column, utc=True)
+    try:
+        return pd.to_datetime(column.astype(str), format=clock.format or "ISO8601", errors="coerce", utc=True)
+    except (ValueError, re.error):
+        # Only of a format: a cell that does not follow it is nothing here.
+        raise InputError(
+            f"{source}, column '{column.name}': '{clock.format}' is not a format of dates; write one such as "
+            "'%d/%m/%Y %H:%M'."
+        ) from None
+
+
 def _moment(text: str) -> pd.Timestamp:
     moment = pd.to_datetime(text, format="ISO8601", errors="coerce", utc=True)
     if not isinstance(moment, pd.Timestamp):
@@ -71,7 +90,8 @@ def _moment(text: str) -> pd.Timestamp:
 
 def _parsed(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """The column as numbers (NaN where there is none), and which of its cells are empty."""
-    if pd.api.types.is_datetime64_any_dtype(column):
+    if column.dtype.kind in "mM":
+        # A date or a duration is no number, though pandas would count its nanoseconds.
         return np.full(len(column), np.nan), np.zeros(len(column), bool)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     blank = np.zeros(len(column), bool)

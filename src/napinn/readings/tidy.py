@@ -8,7 +8,7 @@ import pandas as pd
 
 from napinn.errors import InputError, nearest
 from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_repeats, spoken
-from napinn.readings.cells import column_of, numbers_in, readings_in, times_in
+from napinn.readings.cells import column_of, numbers_if_all, numbers_in, readings_in, times_in
 
 TIME_NAMES = frozenset({"t", "time"})
 
@@ -67,6 +67,19 @@ def tidy(
         label_index=label_index,
         sigma=_sigma(table, columns, (*coordinates, *fields), labels if wide else (), rows, label_index, source),
     )
+
+
+def with_numbers(table: pd.DataFrame, columns: Columns, names: Sequence[str]) -> pd.DataFrame:
+    """The table with coordinates, fields and their deviations as numbers where they came as text.
+
+    Other columns stay as they are: they hold names, dates or what only the user knows, and `007` is not 7."""
+    asked = {columns.of(name) for name in names if name not in columns.clocks}
+    asked |= {columns.value, columns.sigma, *columns.places, *(f"{name}_{columns.sigma}" for name in names)}
+    # The columns are shared with the table until one of them is written to.
+    found = table.copy(deep=False)
+    for column in asked.intersection(table.columns):
+        found[column] = numbers_if_all(table[column])
+    return found
 
 
 def _form(table: pd.DataFrame, columns: Columns, fields: Sequence[str]) -> tuple[bool, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from napinn.equations import symbol
 from napinn.gate import FLAG_BELOW
 from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import time_of
+from napinn.report.view import places_of, time_of
 from napinn.result import FitResult
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ def axes(across: str, up: str, **more: Any) -> Json:
 def noise_chart(result: FitResult, number: int) -> Chart:
     field = result.problem.fields[number]
     chosen = result.readings.field_index == number
-    misfits, flagged = result.misfits[chosen], result.flagged[chosen]
+    misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
     edges = _edges(misfits)
     width = edges[1] - edges[0]
     data: list[Json] = []
@@ -74,11 +74,13 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     unit = result.problem.units.get(field)
     density = f"density [1/({unit})]" if unit else "density"
     layout = axes(misfit_label(result.problem, field), density, barmode="stack", bargap=0)
-    said = (
-        "Bars: misfits (reading minus field). Line: the law of the noise that napinn learned; nobody told it."
+    weighed = "" if result.readings.sigma is None else ", over its known deviation relative to the median one"
+    law = (
+        "Line: the law of the noise that napinn learned; nobody told it."
         if noise
-        else "Bars: misfits (reading minus field). This method learns no law of the noise."
+        else "This method learns no law of the noise."
     )
+    said = f"Bars: misfits (reading minus field{weighed}). {law}"
     beyond = int(((misfits < edges[0]) | (misfits > edges[-1])).sum())
     caption = said + (f" {beyond:,} misfits lie beyond the ends of the axis." if beyond else "")
     return Chart(f"noise-{number}", f"Noise law of {symbol(field)}", caption, data, layout, number)
@@ -91,14 +93,15 @@ def _edges(misfits: np.ndarray) -> np.ndarray:
 
 
 def scores(result: FitResult) -> np.ndarray:
-    """Standardised log-density of every reading, all of them as one batch: what the gate saw at the end."""
-    found = np.zeros(len(result.readings))
+    """Standardised log-density of every reading, beside those that were not left out: what the gate saw at the end."""
+    found, misfits = np.zeros(len(result.readings)), result.standard_misfits
     for number, field in enumerate(result.problem.fields):
         chosen = result.readings.field_index == number
         noise = result.noise[field]
         # In the law's own units, because fields of different units share one gate.
-        found[chosen] = noise.log_prob(result.misfits[chosen]) + np.log(noise.scale)
-    return (found - found.mean()) / max(float(found.std()), 1e-6)
+        found[chosen] = noise.log_prob(misfits[chosen]) + np.log(noise.scale)
+    used = found[result.reliability > 0.0]
+    return (found - used.mean()) / max(float(used.std()), 1e-6)
 
 
 def gate_curve(result: FitResult, standard: np.ndarray) -> np.ndarray:
@@ -175,7 +178,7 @@ def sensors_chart(result: FitResult) -> Chart | None:
     if len(table) < 2:
         return None
     problem = result.problem
-    names = [name for name in problem.coordinates if name != time_of(problem)]
+    names = places_of(problem)
     share = 100 * table["flagged_share"].to_numpy()
     custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor), verdict]
               for sensor, flagged, count, verdict in zip(table.index, share, table["readings"], table["verdict"],

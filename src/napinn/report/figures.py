@@ -18,8 +18,8 @@ from napinn.equations import symbol
 from napinn.gate import FLAG_BELOW
 from napinn.report.charts import gate_curve, scores
 from napinn.report.columns import thinned
-from napinn.report.labels import label
-from napinn.report.view import view_of
+from napinn.report.labels import label, misfit_label
+from napinn.report.view import places_of, view_of
 from napinn.result import FitResult
 
 FIELD_MAP = "cividis"
@@ -85,7 +85,7 @@ def draw_field(result: FitResult, field: str) -> tuple[Axes, ...]:
 def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
     """The learned noise law over the histogram of misfits."""
     chosen = result.readings.field_index == result.problem.fields.index(field)
-    misfits, flagged = result.misfits[chosen], result.flagged[chosen]
+    misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
     low, high = np.quantile(misfits, [0.001, 0.999])
     margin = 0.1 * (high - low) or 1.0
     edges = np.linspace(low - margin, high + margin, 80)
@@ -100,14 +100,15 @@ def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
     if noise is not None:
         grid = np.linspace(edges[0], edges[-1], 600)
         axes.plot(grid, noise.pdf(grid), color=LINE, linewidth=1.6, label="learned law")
-    axes.set_xlabel(f"misfit of {label(result.problem, field)}")
+    weighed = "" if result.readings.sigma is None else ", over its relative sigma"
+    axes.set_xlabel(f"{misfit_label(result.problem, field)}{weighed}")
     axes.set_ylabel("density")
     _title(axes, "Noise law")
     axes.legend()
 
 
 def draw_reliability(result: FitResult, axes: Axes) -> None:
-    """Reliability against the misfit in units of its running scale: the gate as the readings meet it."""
+    """Reliability against the misfit, for a method without a gate whose curve could be drawn."""
     show = thinned(len(result.readings), MOST_POINTS)
     misfits, reliability, flagged = result.misfits[show], result.reliability[show], result.flagged[show]
     axes.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
@@ -140,17 +141,16 @@ def draw_gate(result: FitResult, axes: Axes) -> None:
 
 
 def draw_sensors(result: FitResult, axes: Axes) -> None:
-    """Share of flagged readings by sensor: on a map where there are two places, along a line otherwise."""
+    """Share of flagged readings by sensor: on a map where there are two places, as bars otherwise."""
     table = result.sensors_table()
     share = 100 * table["flagged_share"].to_numpy()
-    names = tuple(result.problem.coordinates)
-    if len(names) >= 3:
-        dots = axes.scatter(
-            table[names[0]], table[names[1]], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3
-        )
+    places = places_of(result.problem)
+    if len(places) >= 2:
+        across, up = places[:2]
+        dots = axes.scatter(table[across], table[up], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3)
         axes.figure.colorbar(dots, ax=axes, label="flagged, %")
-        axes.set_xlabel(label(result.problem, names[0]))
-        axes.set_ylabel(label(result.problem, names[1]))
+        axes.set_xlabel(label(result.problem, across))
+        axes.set_ylabel(label(result.problem, up))
     else:
         order = np.argsort(-share)[:40]
         axes.bar(np.arange(len(order)), share[order], color=FLAGGED)
@@ -217,10 +217,14 @@ def _mark_phases(result: FitResult, axes: Axes) -> None:
     axes.set_xlabel("step")
 
 
-def _norm(result: FitResult, field: str) -> Normalize | None:
-    """One colour scale for every slice: the range of the fitted field at the readings."""
-    predicted = result.predicted[result.readings.field_index == result.problem.outputs.index(field)]
-    return Normalize(float(predicted.min()), float(predicted.max())) if predicted.size else None
+def _norm(result: FitResult, field: str) -> Normalize:
+    """One colour scale for every slice: the range of the fitted field at its readings, of a hidden one at all."""
+    number = result.problem.outputs.index(field)
+    if field in result.problem.hidden:
+        values = result.field(result.readings.points)[:, number]
+    else:
+        values = result.predicted[result.readings.field_index == number]
+    return Normalize(float(values.min()), float(values.max()))
 
 
 def _curve(result: FitResult, field: str, axes: Axes) -> None:

@@ -52,17 +52,17 @@ def spread_of(probabilities: np.ndarray) -> Spread:
 def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, trained: np.ndarray) -> np.ndarray:
     """For each of the chosen readings, how probable a smaller misfit is under the learned law of its field, or, where a
     method learns none, among the misfits of the readings of the fit that were `trained` on."""
-    numbers, owner = np.flatnonzero(chosen), readings.field_index[chosen]
-    misfits = readings.values[chosen] - result.field(readings.points[chosen])[np.arange(len(numbers)), owner]
-    if readings.spread is not None:
-        misfits = misfits / readings.spread[chosen]
-    found = np.empty(len(numbers))
+    asked = readings.only(chosen)
+    owner = asked.field_index
+    predicted = result.field(asked.points)[np.arange(len(asked)), owner]
+    misfits = asked.standard(asked.values - predicted, result.readings)
+    found = np.empty(len(asked))
     for index, name in enumerate(result.problem.fields):
         mine = owner == index
         if result.law is not None:
             found[mine] = _under_law(result, name, misfits[mine])
         else:
-            own = np.sort(result.misfits[trained & (result.readings.field_index == index)])
+            own = np.sort(result.standard_misfits[trained & (result.readings.field_index == index)])
             found[mine] = np.searchsorted(own, misfits[mine]) / max(len(own), 1)
     return found
 
