@@ -1,6 +1,7 @@
 """The command line as a new user meets it: exit codes, one sentence for bad input, files, and pure JSON when asked."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -74,6 +75,36 @@ def test_a_folder_that_is_no_run_is_never_removed(folder, monkeypatch, capfd):
     assert code == 2
     assert "not a run of napinn" in err
     assert (folder / "mine" / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lost"),
+    [
+        (["compare", "all/one", "all/two", "-o", "all"], "all/one"),
+        (["compare", "all/problem.yaml", "readings.csv", "-o", "all"], "all/problem.yaml"),
+        (["fit", "readings.csv", "-p", "all/problem.yaml", "-o", "all"], "all/problem.yaml"),
+        (["fit", "all/one/readings.csv", "-p", "problem.yaml", "-o", "../all"], "all/one/readings.csv"),
+        (["rerun", "all/one", "-o", "all"], "all/one"),
+        (["rerun", "all/one", "-o", "all/one"], "all/one"),
+    ],
+)
+def test_what_a_command_reads_is_never_overwritten(folder, finished_run, monkeypatch, capfd, arguments, lost):
+    for name in ("one", "two"):
+        shutil.copytree(finished_run, folder / "all" / name)
+    for name in ("result.json", "comparison.csv"):
+        (folder / "all" / name).touch()
+    shutil.copy("problem.yaml", "all/problem.yaml")
+    # The same folder by another name.
+    (folder / "runs").mkdir()
+    monkeypatch.chdir(folder / "runs")
+    for name in ("all", "readings.csv", "problem.yaml"):
+        (folder / "runs" / name).symlink_to(folder / name)
+    before = sorted(folder.rglob("*"))
+    code, _, err = napinn(monkeypatch, capfd, *arguments, "--overwrite")
+    assert code == 2
+    assert f"napinn: {lost} would be lost" in err
+    assert err.count("\n") == 1
+    assert sorted(folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import platform
 import shutil
 import zipfile
 import zlib
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -56,12 +57,15 @@ BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS
 """All that the folder of a fit may hold before it has a result."""
 
 
-def prepare(folder: Path, overwrite: bool, whole: str = RESULT) -> None:
-    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours."""
+def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
+    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours.
+
+    What was there is removed, so none of the `inputs` may lie in it."""
     if folder.exists():
         if not folder.is_dir():
             raise InputError(f"{folder} is a file; name a folder for the run.")
         if any(folder.iterdir()):
+            _check_outside(folder, inputs)
             if not overwrite:
                 raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
             if not ((folder / whole).exists() or _only_begun(folder)):
@@ -71,6 +75,12 @@ def prepare(folder: Path, overwrite: bool, whole: str = RESULT) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
+    for path in inputs:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path} would be lost if {folder} were written anew; name another folder with --out.")
 
 
 def _only_begun(folder: Path) -> bool:

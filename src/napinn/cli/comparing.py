@@ -33,7 +33,7 @@ def compare_command(
         if len(paths) < 2:
             raise InputError("one run cannot be compared; name two or more run folders.")
         scored, how = _runs(paths)
-        prepare(out, overwrite, WHOLE)
+        prepare(out, overwrite, WHOLE, paths)
     else:
         scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
     table(scored).to_csv(out / WHOLE, index=False)
@@ -63,7 +63,7 @@ def _methods(
     if not recipes:
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
     bound, measured = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
-    prepare(out, overwrite, WHOLE)
+    prepare(out, overwrite, WHOLE, (problem, readings))
     with ExitStack() as displays:
 
         def progress(name: str) -> Callable[[Snapshot], None]:
