@@ -11,8 +11,10 @@ import pytest
 from napinn import read_table
 from napinn.cli import main
 from napinn.comparison import compare, ranked, score, split, table
+from napinn.errors import InputError
 from napinn.methods import mad_pinn, pinn
 from napinn.networks import MLP
+from napinn.readings import Columns
 
 TINY = {"backbone": MLP(8, 1), "collocation_batch": 16, "reading_batch": 64}
 
@@ -43,6 +45,43 @@ def test_single_rows_are_held_out_of_few_sensors_with_all_their_fields():
     assert (parts.sensors, len(parts.held), len(parts.fitted)) == ((), 20, 80)
     held = parts.held.values.reshape(-1, 2)
     np.testing.assert_array_equal(held[:, 0], -held[:, 1])
+
+
+def test_sensors_with_a_column_each_are_held_out_by_their_columns():
+    places = {f"s{number}": {"x": float(number)} for number in range(5)}
+    rows = pd.DataFrame({"t": np.arange(30), **{name: np.arange(30) + 100 * i for i, name in enumerate(places)}})
+    rows.loc[3, "s0"] = -999
+    readings = read_table(rows, ("x", "t"), ("u",), Columns(missing=(-999.0,), places=places))
+    parts = split(readings, seed=0)
+    assert len(parts.sensors) == 1
+    assert set(parts.held.sensors) == set(parts.sensors)
+    assert set(parts.fitted.sensors) == set(places) - set(parts.sensors)
+    assert len(parts.held) + len(parts.fitted) == 149
+    assert len(parts.fitted.table) == 30
+    assert parts.fitted.table[parts.sensors[0]].isna().all()
+    assert rows.notna().all(axis=None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("sensors_of_v", [1, 2])
+def test_no_field_is_held_out_as_a_whole(seed, sensors_of_v):
+    """Fields read by sensors of their own: a draw may meet all of one field's, or none."""
+    of = ["u"] * 8 + ["v"] * sensors_of_v
+    rows = [(f"s{i}", field, t, i + t) for i, field in enumerate(of) for t in np.linspace(0.0, 1.0, 4)]
+    readings = read_table(pd.DataFrame(rows, columns=["sensor", "field", "t", "value"]), ("t",), ("u", "v"))
+    parts = split(readings, seed)
+    assert set(parts.fitted.field_index) == {0, 1}
+    assert len(parts.sensors) == 2
+    assert len(parts.held) + len(parts.fitted) == len(rows)
+
+
+def test_where_every_sensor_is_the_only_one_of_its_field_single_readings_are_held_out():
+    rows = [(name, t, ord(name) + t) for name in "pquv" for t in np.linspace(0.0, 1.0, 5)]
+    table_of_four = pd.DataFrame(rows, columns=["field", "t", "value"]).assign(sensor=lambda rows: rows["field"])
+    parts = split(read_table(table_of_four, ("t",), tuple("pquv")), seed=0)
+    assert (parts.sensors, len(parts.held), len(parts.fitted)) == ((), 4, 16)
+    with pytest.raises(InputError, match="at least two rows of every field"):
+        split(read_table(table_of_four[::5], ("t",), tuple("pquv")), seed=0)
 
 
 def test_scores_are_medians_of_what_the_field_misses(finished):
