@@ -4,11 +4,12 @@ import json
 import sys
 from dataclasses import replace
 
+import equinox as eqx
 import numpy as np
 import pandas as pd
 import pytest
 
-from napinn import read_table
+from napinn import FitStatus, comparison, read_table
 from napinn.cli import main
 from napinn.comparison import compare, ranked, score, split, table
 from napinn.errors import InputError
@@ -16,6 +17,7 @@ from napinn.methods import mad_pinn, pinn
 from napinn.networks import MLP
 from napinn.readings import Columns
 
+PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
 TINY = {"backbone": MLP(8, 1), "collocation_batch": 16, "reading_batch": 64}
 
 
@@ -120,15 +122,49 @@ def test_finished_runs_side_by_side(finished_run, tmp_path, monkeypatch, capfd):
 
 def test_methods_on_ones_own_readings(decay_table, tmp_path, monkeypatch, capfd):
     decay_table.to_csv(tmp_path / "readings.csv", index=False)
-    (tmp_path / "problem.yaml").write_text(
-        "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
-    )
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
     files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
     out = tmp_path / "out"
     code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "--steps", 5, "-o", out, "--json")
     assert code == 0
     assert "80 readings that no method saw" in json.loads(told)["how"]
     assert (out / "pinn" / "report.html").exists()
+
+
+def test_an_interrupt_ends_the_comparison_and_the_stopped_method_comes_last(
+    decay_table, finished, tmp_path, monkeypatch, capfd
+):
+    """The stopped fit predicts better, by chance; the method after it is not begun."""
+    decay_table.rename(columns={"t": "hour"}).to_parquet(tmp_path / "readings.parquet")
+    (tmp_path / "problem.yaml").write_text(f"{PROBLEM}columns: {{rename: {{t: hour}}}}\n")
+    begun = []
+
+    def fit(problem, readings, method, **_):
+        begun.append(method.name)
+        if method.name == "mad_pinn":
+            return replace(finished, status=FitStatus.INTERRUPTED)
+        worse = eqx.tree_at(lambda learned: learned.field.frame.gain, finished.learned, replace_fn=lambda gain: 9 * gain)
+        return replace(finished, learned=worse)
+
+    monkeypatch.setattr(comparison, "fit", fit)
+    files, out = (tmp_path / "problem.yaml", tmp_path / "readings.parquet"), tmp_path / "out"
+    code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn,mad_pinn,na_pinn", "-o", out, "--json")
+    assert (code, begun) == (130, ["pinn", "mad_pinn"])
+    rows = json.loads(told)["rows"]
+    assert [row["name"] for row in rows] == begun
+    assert rows[1]["status"] == "INTERRUPTED"
+    assert rows[1]["median_misfit_u"] < rows[0]["median_misfit_u"]
+    code = napinn(monkeypatch, capfd, "compare", out / "mad_pinn", out / "pinn", "-o", tmp_path / "again")[0]
+    assert (code, pd.read_csv(tmp_path / "again" / "comparison.csv")["name"].tolist()) == (0, begun)
+
+
+def test_what_was_guessed_of_the_readings_is_said(decay_table, finished, tmp_path, monkeypatch, capfd):
+    decay_table.to_csv(tmp_path / "readings.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    monkeypatch.setattr(comparison, "fit", lambda *_, **__: finished)
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    code, _, err = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
+    assert (code, "separator: semicolon" in err) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from napinn.errors import InputError
 from napinn.fitting import fit
 from napinn.problem import Problem
 from napinn.readings import Readings, read_table
-from napinn.result import FitResult
+from napinn.result import FitResult, FitStatus
 from napinn.training import Method, Snapshot
 
 HELD_SHARE = 0.2
@@ -123,23 +123,30 @@ def compare(
     seed: int = 0,
     progress: Callable[[str], Callable[[Snapshot], None]] | None = None,
 ) -> tuple[Split, list[Scored]]:
-    """Fit every method to the same part of the readings and score it on the rest, the best first."""
+    """Fit every method to the same part of the readings and score it on the rest, the best first.
+
+    An interrupt (Ctrl-C) ends it with the methods that are done, and last the one that was not."""
     parts = split(readings, seed)
     scored = []
     for name, method in methods.items():
         shown = None if progress is None else progress(name)
-        scored.append(score(name, fit(problem, parts.fitted, method, seed=seed, progress=shown), parts.held))
+        result = fit(problem, parts.fitted, method, seed=seed, progress=shown)
+        scored.append(score(name, result, parts.held))
+        if result.status is FitStatus.INTERRUPTED:
+            break
     return parts, ranked(scored)
 
 
 def ranked(scored: list[Scored]) -> list[Scored]:
-    """By median misfit; with several fields by the mean of each in units of the best fit's own."""
+    """By median misfit; with several fields by the mean of each in units of the best fit's own.
+
+    A fit that was interrupted comes last: what it would have come to is not known."""
     best = {name: min(each.median_misfits[name] for each in scored) for name in scored[0].median_misfits}
 
     def mean(each: Scored) -> float:
         return float(np.mean([each.median_misfits[name] / max(least, 1e-300) for name, least in best.items()]))
 
-    return sorted(scored, key=mean)
+    return sorted(scored, key=lambda each: (each.result.status is FitStatus.INTERRUPTED, mean(each)))
 
 
 def table(scored: list[Scored]) -> pd.DataFrame:

@@ -9,16 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from napinn.cli.fitting import Choice
+from napinn.cli.fitting import Choice, problem_and_readings
+from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
 from napinn.comparison import Scored, compare, ranked, score, table
 from napinn.errors import InputError
-from napinn.io import read_csv
-from napinn.problem_file import bind_readings, load_problem_file
 from napinn.report.figures import save as save_figure
 from napinn.report.html import write_report
 from napinn.report.labels import label
 from napinn.report.side_by_side import draw_comparison
+from napinn.result import FitStatus
 from napinn.run_folder import load, prepare, save
 from napinn.training import Snapshot
 
@@ -28,20 +28,21 @@ PROBLEM_FILES = (".yaml", ".yml")
 
 def compare_command(
     paths: Sequence[Path], methods: str, steps: int | None, seed: int, out: Path, overwrite: bool, as_json: bool
-) -> None:
-    if all(path.is_dir() for path in paths):
-        if len(paths) < 2:
-            raise InputError("one run cannot be compared; name two or more run folders.")
+) -> int:
+    fitted = not all(path.is_dir() for path in paths)
+    if fitted:
+        scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
+    else:
         scored, how = _runs(paths)
         prepare(out, overwrite, WHOLE, paths)
-    else:
-        scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
     table(scored).to_csv(out / WHOLE, index=False)
     save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
     else:
         _show(scored, how, out, Console())
+    stopped = fitted and scored[-1].result.status is FitStatus.INTERRUPTED
+    return EXIT_INTERRUPTED if stopped else 0
 
 
 def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
@@ -62,7 +63,7 @@ def _methods(
     recipes = {name: Choice(name, steps=steps).make() for name in names}
     if not recipes:
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
-    bound, measured = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
+    bound, measured = problem_and_readings(problem, readings, Console(stderr=True))
     prepare(out, overwrite, WHOLE, (problem, readings))
     with ExitStack() as displays:
 
@@ -78,6 +79,8 @@ def _methods(
 
 
 def _runs(paths: Sequence[Path]) -> tuple[list[Scored], str]:
+    if len(paths) < 2:
+        raise InputError("one run cannot be compared; name two or more run folders.")
     results = [load(path) for path in paths]
     names = [path.name for path in paths]
     if len(set(names)) < len(names):
