@@ -77,6 +77,26 @@ def test_a_folder_that_is_no_run_is_never_removed(folder, monkeypatch, capfd):
     assert (folder / "mine" / "thesis.tex").exists()
 
 
+LONG = 300 * "a"
+"""A name that no file can have, so that even to ask whether it exists fails."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", f"{LONG}.csv", "-p", "problem.yaml"], ".csv cannot be read: File name too long."),
+        (["fit", "readings.csv", "-p", f"{LONG}.yaml"], ".yaml cannot be read: File name too long."),
+        (["fit", "readings.csv", "-p", "problem.yaml", "-o", LONG], "a cannot be made: File name too long."),
+        (["compare", f"{LONG}.yaml", "readings.csv"], ".yaml cannot be read: File name too long."),
+        (["fit", "readings.csv", "-p", "."], "is a folder; give the problem file itself."),
+    ],
+)
+def test_a_path_that_cannot_be_looked_at_is_one_sentence(folder, monkeypatch, capfd, arguments, said):
+    code, out, err = napinn(monkeypatch, capfd, *arguments)
+    assert (code, out) == (2, "")
+    assert err.endswith(f"{said}\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "lost"),
     [

@@ -1,8 +1,11 @@
 """Methods are compared on readings that none of them saw, by numbers that outliers do not move."""
 
+import errno
 import json
+import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import equinox as eqx
 import numpy as np
@@ -143,7 +146,9 @@ def test_an_interrupt_ends_the_comparison_and_the_stopped_method_comes_last(
         begun.append(method.name)
         if method.name == "mad_pinn":
             return replace(finished, status=FitStatus.INTERRUPTED)
-        worse = eqx.tree_at(lambda learned: learned.field.frame.gain, finished.learned, replace_fn=lambda gain: 9 * gain)
+        worse = eqx.tree_at(
+            lambda learned: learned.field.frame.gain, finished.learned, replace_fn=lambda gain: 9 * gain
+        )
         return replace(finished, learned=worse)
 
     monkeypatch.setattr(comparison, "fit", fit)
@@ -156,6 +161,27 @@ def test_an_interrupt_ends_the_comparison_and_the_stopped_method_comes_last(
     assert rows[1]["median_misfit_u"] < rows[0]["median_misfit_u"]
     code = napinn(monkeypatch, capfd, "compare", out / "mad_pinn", out / "pinn", "-o", tmp_path / "again")[0]
     assert (code, pd.read_csv(tmp_path / "again" / "comparison.csv")["name"].tolist()) == (0, begun)
+
+
+@pytest.mark.parametrize("name", ["report.html", "comparison.csv"])
+def test_a_disk_that_is_full_after_the_fits_is_one_sentence(decay_table, finished, tmp_path, monkeypatch, capfd, name):
+    decay_table.to_csv(tmp_path / "readings.csv", index=False)
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    original = os.replace
+
+    def full(source, target):
+        if Path(target).name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        original(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(comparison, "fit", lambda *_, **__: finished)
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    code, told, err = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
+    assert (code, told) == (1, "")
+    assert "could not be written to" in err
+    assert err.endswith(": No space left on device.\n")
+    assert not (tmp_path / "out" / name).exists()
 
 
 def test_what_was_guessed_of_the_readings_is_said(decay_table, finished, tmp_path, monkeypatch, capfd):

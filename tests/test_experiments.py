@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from napinn.engine import Outcome, Status
-from napinn.errors import InputError
+from napinn.errors import InputError, StorageError
 from napinn.experiments.cases import SLICE_SIDE, Case
 from napinn.experiments.presets import PRESETS
 from napinn.experiments.reproduce import reproduce, write_study
@@ -98,6 +98,8 @@ def test_a_study_is_written_whichever_of_its_fits_are_finished(tmp_path, study, 
     written = write_study(STUDIES[study], cases, outcomes, "quick", tmp_path)
     assert [path.suffix for path in written.files] == [".csv", ".md", ".png"]
     assert line in (tmp_path / f"{study}.md").read_text()
+    with pytest.raises(StorageError, match=rf"the study '{study}' could not be written to .*gone: "):
+        write_study(STUDIES[study], cases, outcomes, "quick", tmp_path / "gone")
 
 
 def test_the_presets_say_what_the_issue_of_the_paper_prints():

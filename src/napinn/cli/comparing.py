@@ -1,6 +1,7 @@
 """`napinn compare`: methods on the user's own readings, or finished runs, side by side."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,14 +13,15 @@ from rich.table import Table
 from napinn.cli.fitting import Choice, problem_and_readings
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
+from napinn.cli.running import save_with_report
 from napinn.comparison import Scored, compare, ranked, score, table
-from napinn.errors import InputError
+from napinn.errors import InputError, storing
+from napinn.io.whole import write_whole
 from napinn.report.figures import save as save_figure
-from napinn.report.html import write_report
 from napinn.report.labels import label
 from napinn.report.side_by_side import draw_comparison
 from napinn.result import FitStatus
-from napinn.run_folder import load, prepare, save
+from napinn.run_folder import load, prepare
 from napinn.training import Snapshot
 
 WHOLE = "comparison.csv"
@@ -29,14 +31,15 @@ PROBLEM_FILES = (".yaml", ".yml")
 def compare_command(
     paths: Sequence[Path], methods: str, steps: int | None, seed: int, out: Path, overwrite: bool, as_json: bool
 ) -> int:
-    fitted = not all(path.is_dir() for path in paths)
+    fitted = not all(os.path.isdir(path) for path in paths)
     if fitted:
         scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
     else:
         scored, how = _runs(paths)
         prepare(out, overwrite, WHOLE, paths)
-    table(scored).to_csv(out / WHOLE, index=False)
-    save_figure(draw_comparison(scored), out / "comparison.png")
+    with storing(f"the comparison could not be written to {out}"):
+        write_whole(out / WHOLE, table(scored).to_csv(index=False))
+        save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
     else:
@@ -48,7 +51,7 @@ def compare_command(
 def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
     """The problem file and the table, in whichever order they were named."""
     problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
-    tables = [path for path in paths if path not in problems and not path.is_dir()]
+    tables = [path for path in paths if path not in problems and not os.path.isdir(path)]
     if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
         raise InputError(
             "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
@@ -73,8 +76,7 @@ def _methods(
 
         parts, scored = compare(bound, measured, recipes, seed, progress)
     for each in scored:
-        save(each.result, out / each.name)
-        write_report(each.result, out / each.name / "report.html")
+        save_with_report(each.result, out / each.name)
     return scored, parts.sentence()
 
 
