@@ -74,7 +74,8 @@ def row_of(case: Case) -> dict[str, Any]:
     flat = [0.5] * SLICE_SIDE**2
     return {
         "benchmark": case.benchmark, "ratio": case.ratio, "seed": case.seed, "rmse": 0.2, "rmae": 0.1, "seconds": 30.0,
-        "unknowns": {"k": 0.3}, "commit": "abc", "machine": "here", "extras": {"slices": [{"true": flat, "fitted": flat}]},
+        "unknowns": {"k": 0.3}, "commit": "abc", "machine": "here",
+        "extras": {"slices": [{"true": flat, "fitted": flat}]},
     }  # fmt: skip
 
 
