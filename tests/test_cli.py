@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from napinn.cli import main
+from napinn.cli import main, reproducing
+from napinn.problem_file import load_problem_file
 
 PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
 
@@ -170,6 +171,22 @@ def test_an_interrupted_fit_leaves_a_usable_run(folder, monkeypatch, capfd):
     assert code == 130
     assert "interrupted" in out
     assert load("runs/readings").status.name == "INTERRUPTED"
+
+
+def test_a_study_that_is_interrupted_says_what_is_kept(folder, monkeypatch, capfd):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproducing, "reproduce", stop)
+    code, out, err = napinn(monkeypatch, capfd, "reproduce", "main", "-o", "[mine]")
+    assert (code, out) == (130, "")
+    assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command goes on from there.\n"
+
+
+def test_paths_and_units_of_a_simulation_stay_as_they_are(folder, monkeypatch, capfd):
+    code, out, _ = napinn(monkeypatch, capfd, "simulate", "allen_cahn_si", "-o", "[m]/ac.csv")
+    assert (code, "napinn fit [m]/ac.csv --problem [m]/ac.problem.yaml" in out) == (0, True)
+    assert load_problem_file(folder / "[m]" / "ac.problem.yaml").units == {"x": "m", "y": "m", "t": "s", "p": "Pa"}
 
 
 def test_simulate_writes_readings_labels_and_a_problem_that_fit(folder, monkeypatch, capfd):

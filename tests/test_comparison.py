@@ -184,6 +184,20 @@ def test_a_disk_that_is_full_after_the_fits_is_one_sentence(decay_table, finishe
     assert not (tmp_path / "out" / name).exists()
 
 
+def test_units_are_shown_as_they_are_written(decay_table, finished, tmp_path, monkeypatch, capfd):
+    """A unit in brackets is no style of the terminal."""
+    decay_table.to_csv(tmp_path / "readings.csv", index=False)
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    named = replace(finished, problem=replace(finished.problem, units={"u": "m", "k": "/s"}))
+    monkeypatch.setattr(comparison, "fit", lambda *_, **__: named)
+    monkeypatch.setenv("COLUMNS", "200")
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
+    assert code == 0
+    assert "misfit of u [m]" in told
+    assert "k [/s]" in told
+
+
 def test_what_was_guessed_of_the_readings_is_said(decay_table, finished, tmp_path, monkeypatch, capfd):
     decay_table.to_csv(tmp_path / "readings.csv", index=False, sep=";", decimal=",")
     (tmp_path / "problem.yaml").write_text(PROBLEM)

@@ -18,7 +18,7 @@ from napinn.comparison import Scored, compare, ranked, score, table
 from napinn.errors import InputError, storing
 from napinn.io.whole import write_whole
 from napinn.report.figures import save as save_figure
-from napinn.report.labels import label
+from napinn.report.labels import label, misfit_label
 from napinn.report.side_by_side import draw_comparison
 from napinn.result import FitStatus
 from napinn.run_folder import load, prepare
@@ -100,8 +100,8 @@ def _show(scored: Sequence[Scored], how: str, out: Path, console: Console) -> No
     names = list(problem.unknowns)
     with_law = any(each.log_density is not None for each in scored)
     shown = Table(
-        "name", *(f"misfit of {label(problem, name)}" for name in scored[0].median_misfits),
-        *(["log-density"] if with_law else []), *(label(problem, name) for name in names), "flagged", "seconds",
+        "name", *(escape(misfit_label(problem, name)) for name in scored[0].median_misfits),
+        *(["log-density"] if with_law else []), *(escape(label(problem, name)) for name in names), "flagged", "seconds",
         "status", box=None, pad_edge=False,
     )  # fmt: skip
     for each in scored:

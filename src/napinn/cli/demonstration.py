@@ -81,4 +81,4 @@ def show(rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResul
         )
     console.print(table)
     console.print(result.status.value, soft_wrap=True)
-    console.print(f"run folder {out}, report {out / 'report.html'}", highlight=False, soft_wrap=True)
+    console.print(f"run folder {out}, report {out / 'report.html'}", highlight=False, soft_wrap=True, markup=False)
