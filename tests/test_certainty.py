@@ -1,6 +1,8 @@
 """How sure a fit is, where the right answer is known: a straight line is its own field, and nothing is trained."""
 
+import errno
 import json
+import os
 import sys
 from dataclasses import replace
 
@@ -32,9 +34,11 @@ from napinn.certainty import tangent as tangents
 from napinn.certainty.estimate import Balance, Rows, jackknife
 from napinn.certainty.groups import groups_of
 from napinn.certainty.pulls import pulls
+from napinn.cli import certainty as commands
 from napinn.cli import main
 from napinn.cli.certainty import run_seeds
 from napinn.cli.running import Manner
+from napinn.errors import StorageError
 from napinn.gate import Gate
 from napinn.losses import Absolute, Squared
 from napinn.networks import MLP
@@ -305,6 +309,17 @@ def test_the_command_line_adds_intervals(finished_run, tmp_path, monkeypatch, ca
     said("report", str(run))
     assert "95 % interval -5 to 9" in (run / "report.html").read_text()
     assert interval["low"] < json.loads(out)["unknowns"]["k"] < interval["high"]
+
+
+def test_a_disk_that_is_full_after_all_seeds_is_not_the_users_mistake(finished, tmp_path, monkeypatch):
+    def full(source, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(commands, "fit_seeds", lambda *_, **__: seeds_of(finished, (0.8, 0.8), (0.0, 1.0)))
+    request = Request(finished.problem, finished.readings, finished.method)
+    with pytest.raises(StorageError, match="could not be written to: No space left on device"):
+        run_seeds(request, tmp_path, Manner(quiet=True), 2, intervals=False)
 
 
 def test_several_seeds_leave_one_run_that_can_be_repeated(decay_problem, decay_readings, tmp_path):

@@ -1,6 +1,7 @@
 """The command line as a new user meets it: exit codes, one sentence for bad input, files, and pure JSON when asked."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from napinn.cli import main
+from napinn.cli import main, reproducing
+from napinn.problem_file import load_problem_file
 
 PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
 
@@ -76,6 +78,56 @@ def test_a_folder_that_is_no_run_is_never_removed(folder, monkeypatch, capfd):
     assert (folder / "mine" / "thesis.tex").exists()
 
 
+LONG = 300 * "a"
+"""A name that no file can have, so that even to ask whether it exists fails."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", f"{LONG}.csv", "-p", "problem.yaml"], ".csv cannot be read: File name too long."),
+        (["fit", "readings.csv", "-p", f"{LONG}.yaml"], ".yaml cannot be read: File name too long."),
+        (["fit", "readings.csv", "-p", "problem.yaml", "-o", LONG], "a cannot be made: File name too long."),
+        (["compare", f"{LONG}.yaml", "readings.csv"], ".yaml cannot be read: File name too long."),
+        (["fit", "readings.csv", "-p", "."], "is a folder; give the problem file itself."),
+    ],
+)
+def test_a_path_that_cannot_be_looked_at_is_one_sentence(folder, monkeypatch, capfd, arguments, said):
+    code, out, err = napinn(monkeypatch, capfd, *arguments)
+    assert (code, out) == (2, "")
+    assert err.endswith(f"{said}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lost"),
+    [
+        (["compare", "all/one", "all/two", "-o", "all"], "all/one"),
+        (["compare", "all/problem.yaml", "readings.csv", "-o", "all"], "all/problem.yaml"),
+        (["fit", "readings.csv", "-p", "all/problem.yaml", "-o", "all"], "all/problem.yaml"),
+        (["fit", "all/one/readings.csv", "-p", "problem.yaml", "-o", "../all"], "all/one/readings.csv"),
+        (["rerun", "all/one", "-o", "all"], "all/one"),
+        (["rerun", "all/one", "-o", "all/one"], "all/one"),
+    ],
+)
+def test_what_a_command_reads_is_never_overwritten(folder, finished_run, monkeypatch, capfd, arguments, lost):
+    for name in ("one", "two"):
+        shutil.copytree(finished_run, folder / "all" / name)
+    for name in ("result.json", "comparison.csv"):
+        (folder / "all" / name).touch()
+    shutil.copy("problem.yaml", "all/problem.yaml")
+    # The same folder by another name.
+    (folder / "runs").mkdir()
+    monkeypatch.chdir(folder / "runs")
+    for name in ("all", "readings.csv", "problem.yaml"):
+        (folder / "runs" / name).symlink_to(folder / name)
+    before = sorted(folder.rglob("*"))
+    code, _, err = napinn(monkeypatch, capfd, *arguments, "--overwrite")
+    assert code == 2
+    assert f"napinn: {lost} would be lost" in err
+    assert err.count("\n") == 1
+    assert sorted(folder.rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -119,6 +171,22 @@ def test_an_interrupted_fit_leaves_a_usable_run(folder, monkeypatch, capfd):
     assert code == 130
     assert "interrupted" in out
     assert load("runs/readings").status.name == "INTERRUPTED"
+
+
+def test_a_study_that_is_interrupted_says_what_is_kept(folder, monkeypatch, capfd):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproducing, "reproduce", stop)
+    code, out, err = napinn(monkeypatch, capfd, "reproduce", "main", "-o", "[mine]")
+    assert (code, out) == (130, "")
+    assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command goes on from there.\n"
+
+
+def test_paths_and_units_of_a_simulation_stay_as_they_are(folder, monkeypatch, capfd):
+    code, out, _ = napinn(monkeypatch, capfd, "simulate", "allen_cahn_si", "-o", "[m]/ac.csv")
+    assert (code, "napinn fit [m]/ac.csv --problem [m]/ac.problem.yaml" in out) == (0, True)
+    assert load_problem_file(folder / "[m]" / "ac.problem.yaml").units == {"x": "m", "y": "m", "t": "s", "p": "Pa"}
 
 
 def test_simulate_writes_readings_labels_and_a_problem_that_fit(folder, monkeypatch, capfd):

@@ -1,19 +1,26 @@
 """Methods are compared on readings that none of them saw, by numbers that outliers do not move."""
 
+import errno
 import json
+import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
+import equinox as eqx
 import numpy as np
 import pandas as pd
 import pytest
 
-from napinn import read_table
+from napinn import FitStatus, comparison, read_table
 from napinn.cli import main
 from napinn.comparison import compare, ranked, score, split, table
+from napinn.errors import InputError
 from napinn.methods import mad_pinn, pinn
 from napinn.networks import MLP
+from napinn.readings import Columns
 
+PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
 TINY = {"backbone": MLP(8, 1), "collocation_batch": 16, "reading_batch": 64}
 
 
@@ -43,6 +50,43 @@ def test_single_rows_are_held_out_of_few_sensors_with_all_their_fields():
     assert (parts.sensors, len(parts.held), len(parts.fitted)) == ((), 20, 80)
     held = parts.held.values.reshape(-1, 2)
     np.testing.assert_array_equal(held[:, 0], -held[:, 1])
+
+
+def test_sensors_with_a_column_each_are_held_out_by_their_columns():
+    places = {f"s{number}": {"x": float(number)} for number in range(5)}
+    rows = pd.DataFrame({"t": np.arange(30), **{name: np.arange(30) + 100 * i for i, name in enumerate(places)}})
+    rows.loc[3, "s0"] = -999
+    readings = read_table(rows, ("x", "t"), ("u",), Columns(missing=(-999.0,), places=places))
+    parts = split(readings, seed=0)
+    assert len(parts.sensors) == 1
+    assert set(parts.held.sensors) == set(parts.sensors)
+    assert set(parts.fitted.sensors) == set(places) - set(parts.sensors)
+    assert len(parts.held) + len(parts.fitted) == 149
+    assert len(parts.fitted.table) == 30
+    assert parts.fitted.table[parts.sensors[0]].isna().all()
+    assert rows.notna().all(axis=None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("sensors_of_v", [1, 2])
+def test_no_field_is_held_out_as_a_whole(seed, sensors_of_v):
+    """Fields read by sensors of their own: a draw may meet all of one field's, or none."""
+    of = ["u"] * 8 + ["v"] * sensors_of_v
+    rows = [(f"s{i}", field, t, i + t) for i, field in enumerate(of) for t in np.linspace(0.0, 1.0, 4)]
+    readings = read_table(pd.DataFrame(rows, columns=["sensor", "field", "t", "value"]), ("t",), ("u", "v"))
+    parts = split(readings, seed)
+    assert set(parts.fitted.field_index) == {0, 1}
+    assert len(parts.sensors) == 2
+    assert len(parts.held) + len(parts.fitted) == len(rows)
+
+
+def test_where_every_sensor_is_the_only_one_of_its_field_single_readings_are_held_out():
+    rows = [(name, t, ord(name) + t) for name in "pquv" for t in np.linspace(0.0, 1.0, 5)]
+    table_of_four = pd.DataFrame(rows, columns=["field", "t", "value"]).assign(sensor=lambda rows: rows["field"])
+    parts = split(read_table(table_of_four, ("t",), tuple("pquv")), seed=0)
+    assert (parts.sensors, len(parts.held), len(parts.fitted)) == ((), 4, 16)
+    with pytest.raises(InputError, match="at least two rows of every field"):
+        split(read_table(table_of_four[::5], ("t",), tuple("pquv")), seed=0)
 
 
 def test_scores_are_medians_of_what_the_field_misses(finished):
@@ -91,15 +135,86 @@ def test_finished_runs_side_by_side(finished_run, tmp_path, monkeypatch, capfd):
 
 def test_methods_on_ones_own_readings(decay_table, tmp_path, monkeypatch, capfd):
     decay_table.to_csv(tmp_path / "readings.csv", index=False)
-    (tmp_path / "problem.yaml").write_text(
-        "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
-    )
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
     files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
     out = tmp_path / "out"
     code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "--steps", 5, "-o", out, "--json")
     assert code == 0
     assert "80 readings that no method saw" in json.loads(told)["how"]
     assert (out / "pinn" / "report.html").exists()
+
+
+def test_an_interrupt_ends_the_comparison_and_the_stopped_method_comes_last(
+    decay_table, finished, tmp_path, monkeypatch, capfd
+):
+    """The stopped fit predicts better, by chance; the method after it is not begun."""
+    decay_table.rename(columns={"t": "hour"}).to_parquet(tmp_path / "readings.parquet")
+    (tmp_path / "problem.yaml").write_text(f"{PROBLEM}columns: {{rename: {{t: hour}}}}\n")
+    begun = []
+
+    def fit(problem, readings, method, **_):
+        begun.append(method.name)
+        if method.name == "mad_pinn":
+            return replace(finished, status=FitStatus.INTERRUPTED)
+        worse = eqx.tree_at(
+            lambda learned: learned.field.frame.gain, finished.learned, replace_fn=lambda gain: 9 * gain
+        )
+        return replace(finished, learned=worse)
+
+    monkeypatch.setattr(comparison, "fit", fit)
+    files, out = (tmp_path / "problem.yaml", tmp_path / "readings.parquet"), tmp_path / "out"
+    code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn,mad_pinn,na_pinn", "-o", out, "--json")
+    assert (code, begun) == (130, ["pinn", "mad_pinn"])
+    rows = json.loads(told)["rows"]
+    assert [row["name"] for row in rows] == begun
+    assert rows[1]["status"] == "INTERRUPTED"
+    assert rows[1]["median_misfit_u"] < rows[0]["median_misfit_u"]
+    code = napinn(monkeypatch, capfd, "compare", out / "mad_pinn", out / "pinn", "-o", tmp_path / "again")[0]
+    assert (code, pd.read_csv(tmp_path / "again" / "comparison.csv")["name"].tolist()) == (0, begun)
+
+
+@pytest.mark.parametrize("name", ["report.html", "comparison.csv"])
+def test_a_disk_that_is_full_after_the_fits_is_one_sentence(decay_table, finished, tmp_path, monkeypatch, capfd, name):
+    decay_table.to_csv(tmp_path / "readings.csv", index=False)
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    original = os.replace
+
+    def full(source, target):
+        if Path(target).name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        original(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(comparison, "fit", lambda *_, **__: finished)
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    code, told, err = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
+    assert (code, told) == (1, "")
+    assert "could not be written to" in err
+    assert err.endswith(": No space left on device.\n")
+    assert not (tmp_path / "out" / name).exists()
+
+
+def test_units_are_shown_as_they_are_written(decay_table, finished, tmp_path, monkeypatch, capfd):
+    """A unit in brackets is no style of the terminal."""
+    decay_table.to_csv(tmp_path / "readings.csv", index=False)
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    named = replace(finished, problem=replace(finished.problem, units={"u": "m", "k": "/s"}))
+    monkeypatch.setattr(comparison, "fit", lambda *_, **__: named)
+    monkeypatch.setenv("COLUMNS", "200")
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
+    assert code == 0
+    assert "misfit of u [m]" in told
+    assert "k [/s]" in told
+
+
+def test_what_was_guessed_of_the_readings_is_said(decay_table, finished, tmp_path, monkeypatch, capfd):
+    decay_table.to_csv(tmp_path / "readings.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "problem.yaml").write_text(PROBLEM)
+    monkeypatch.setattr(comparison, "fit", lambda *_, **__: finished)
+    files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
+    code, _, err = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
+    assert (code, "separator: semicolon" in err) == (0, True)
 
 
 @pytest.mark.parametrize(

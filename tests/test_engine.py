@@ -4,6 +4,7 @@ Workers are real processes. They import this file for the functions of the first
 """
 
 import contextlib
+import errno
 import io
 import itertools
 import json
@@ -21,11 +22,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from napinn.engine import Job, Outcome, Status, StudySnapshot, run_jobs
+from napinn.engine import Job, Outcome, Status, StudySnapshot, run_jobs, store
 from napinn.engine.cores import own_cores, places
 from napinn.engine.display import detail, study_display
 from napinn.engine.tally import Tally, duration
-from napinn.errors import InputError
+from napinn.errors import InputError, StorageError
 
 HERE = Path(__file__).stem
 Progress = Callable[[float], None]
@@ -317,6 +318,16 @@ def test_other_refusals(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be made"):
         run(twins[:1], tmp_path / "file")
+
+
+def test_a_disk_that_fills_up_during_a_study_is_not_the_users_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    outcome = Outcome(job("nan_row"), Status.DONE, {"rmse": 1.0}, None, 1.0, 1)
+    with pytest.raises(StorageError, match=r"outcome of 'nan_row' could not be written to .*: No space left on device"):
+        store.keep(outcome, "", tmp_path)
 
 
 def test_a_row_is_the_same_fresh_and_stored(tmp_path: Path):

@@ -1,17 +1,22 @@
 """Studies: every one runs at its smallest, writes its three files, and the paper's numbers stand beside ours."""
 
 import json
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from napinn.errors import InputError
+from napinn.engine import Outcome, Status
+from napinn.errors import InputError, StorageError
+from napinn.experiments.cases import SLICE_SIDE, Case
 from napinn.experiments.presets import PRESETS
-from napinn.experiments.reproduce import reproduce
+from napinn.experiments.reproduce import reproduce, write_study
 from napinn.experiments.studies import STUDIES
 from napinn.experiments.tables import paper
 from napinn.training import FixedCost, Kind
 
+UNFINISHED = ("pinn", "b_pinn", "lad_pinn", "mad_pinn", "clean")
+"""What is done of a study that was stopped before its naPINN."""
 COLUMNS = [
     "benchmark", "method", "backbone", "density", "loss", "noise", "ratio", "seed", "preset", "steps", "rmae", "rmse",
     "unknowns", "flags", "seconds",
@@ -52,15 +57,50 @@ def test_a_fit_is_run_once_however_many_studies_ask_for_it(smoke):
 
 def test_an_unfinished_study_says_so(tmp_path, smoke):
     folder, _ = smoke
-    for path in list(folder.glob("fits/*"))[:5]:
-        (tmp_path / "fits").mkdir(exist_ok=True)
-        (tmp_path / "fits" / path.name).symlink_to(path)
+    cases = [case for case in STUDIES["main"].cases(PRESETS["smoke"]) if case.label in UNFINISHED]
+    (tmp_path / "fits").mkdir()
+    for name in (case.job().name for case in cases):
+        (tmp_path / "fits" / name).symlink_to(folder / "fits" / name)
     written = reproduce("all", "smoke", tmp_path, only_finished=True)
     assert sum(study.fits < study.asked for study in written) > 3
     for study in written:
         unfinished = 0 < study.fits < study.asked
         assert unfinished == (study.fits > 0 and "Not finished" in (tmp_path / f"{study.study}.md").read_text())
     assert len(list((tmp_path / "fits").iterdir())) == 5
+
+
+def row_of(case: Case) -> dict[str, Any]:
+    """What a fit leaves, as far as tables and pictures look at it."""
+    flat = [0.5] * SLICE_SIDE**2
+    return {
+        "benchmark": case.benchmark, "ratio": case.ratio, "seed": case.seed, "rmse": 0.2, "rmae": 0.1, "seconds": 30.0,
+        "unknowns": {"k": 0.3}, "commit": "abc", "machine": "here",
+        "extras": {"slices": [{"true": flat, "fitted": flat}]},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("study", "done", "line"),
+    [
+        ("cost", {("burgers", "pinn")}, "| burgers | 30.0 |  |  (1.130) |"),
+        ("cost", {("burgers", "na_pinn")}, "| burgers |  | 30.0 |  (1.130) |"),
+        ("fields", {("allen_cahn", "na_pinn"), ("burgers", "pinn")}, "| pinn |  | 0.200 |"),
+        ("main", {("allen_cahn", "clean")}, "| clean | 0.200 (0.069) |"),
+    ],
+)
+def test_a_study_is_written_whichever_of_its_fits_are_finished(tmp_path, study, done, line):
+    """As after Ctrl-C, or where one fit has failed."""
+    cases = list(STUDIES[study].cases(PRESETS["quick"]))
+    outcomes = {
+        case.job().name: Outcome(case.job(), Status.DONE, row_of(case), None, 1.0, 1)
+        for case in cases
+        if (case.benchmark, case.label) in done
+    }
+    written = write_study(STUDIES[study], cases, outcomes, "quick", tmp_path)
+    assert [path.suffix for path in written.files] == [".csv", ".md", ".png"]
+    assert line in (tmp_path / f"{study}.md").read_text()
+    with pytest.raises(StorageError, match=rf"the study '{study}' could not be written to .*gone: "):
+        write_study(STUDIES[study], cases, outcomes, "quick", tmp_path / "gone")
 
 
 def test_the_presets_say_what_the_issue_of_the_paper_prints():

@@ -58,3 +58,12 @@ def test_a_run_of_many_readings_is_kept_as_parquet_and_comes_back(finished, tmp_
     np.testing.assert_array_equal(again.predicted, finished.predicted)
     np.testing.assert_array_equal(again.reliability, finished.reliability)
     assert again.readings.sensors.tolist() == finished.readings.sensors.tolist()
+
+
+@pytest.mark.parametrize("sizes", [(3, 9), (9, 3)])
+def test_the_table_that_was_written_last_is_the_one_that_is_read(tmp_path, monkeypatch, sizes):
+    monkeypatch.setattr(requests, "MOST_IN_TEXT", 5)
+    for size in sizes:
+        requests.write_readings(pd.DataFrame({"t": np.arange(size)}), tmp_path)
+    assert len(requests.read_readings(tmp_path)) == sizes[-1]
+    assert len(list(tmp_path.iterdir())) == 1

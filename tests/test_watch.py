@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from browser import chromium, needs_chromium
 from napinn import InputError
-from napinn.loggers import HistoryFile, MLflow, TensorBoard, check_loggers, together
+from napinn.loggers import HistoryFile, MLflow, TensorBoard, check_loggers, opened, together
 from napinn.report.watching import server, status
 from napinn.run_folder import prepare, save
 from napinn.training import Snapshot
@@ -161,6 +161,24 @@ def test_mlflow_gets_every_number_and_is_ended_after_a_failure(monkeypatch):
     with pytest.raises(KeyboardInterrupt), together([MLflow("first")], fails) as log:
         log(snapshot(10))
     assert calls == ["first", (0.8, 10), "ended"]
+
+
+def test_a_logger_that_fails_is_told_once_and_does_not_cost_the_fit(monkeypatch, caplog, tmp_path):
+    def fails(*_, **__):
+        raise ConnectionError("no answer")
+
+    fake = types.SimpleNamespace(start_run=lambda run_name: None, log_metrics=fails, end_run=fails)
+    monkeypatch.setitem(sys.modules, "mlflow", fake)
+    seen = []
+    with together(opened(tmp_path, ["mlflow"]), lambda snapshot: seen.append(snapshot.done)) as log:
+        log(snapshot(10))
+        log(snapshot(20))
+    assert seen == [10, 20]
+    assert pd.read_csv(tmp_path / "history.csv")["step"].tolist() == [10]
+    assert [record.getMessage() for record in caplog.records] == ["MLflow could not log: no answer; the fit goes on."]
+    monkeypatch.setitem(sys.modules, "mlflow", types.SimpleNamespace(start_run=fails))
+    with pytest.raises(InputError, match=r"mlflow cannot begin \(no answer\); set it up, or leave out --log mlflow"):
+        opened(tmp_path, ["mlflow"])
 
 
 @pytest.mark.parametrize(("module", "extra"), [("tensorboardX", "tensorboard"), ("mlflow", "mlflow")])

@@ -14,7 +14,7 @@ from napinn.errors import InputError
 from napinn.fitting import fit
 from napinn.problem import Problem
 from napinn.readings import Readings, read_table
-from napinn.result import FitResult
+from napinn.result import FitResult, FitStatus
 from napinn.training import Method, Snapshot
 
 HELD_SHARE = 0.2
@@ -68,24 +68,41 @@ class Scored:
 def split(readings: Readings, seed: int) -> Split:
     """Readings to fit and readings to judge by, the same for every method."""
     rng = np.random.default_rng(seed)
-    sensors = np.unique(readings.sensors.astype(str))
-    if len(sensors) >= FEWEST_SENSORS:
-        names = rng.choice(sensors, max(1, round(HELD_SHARE * len(sensors))), replace=False)
-        held = np.unique(readings.rows[np.isin(readings.sensors.astype(str), names)])
-    else:
-        names = np.zeros(0, str)
-        rows = np.unique(readings.rows)
-        held = np.sort(rng.choice(rows, max(1, round(HELD_SHARE * len(rows))), replace=False))
-    kept = np.setdiff1d(readings.rows, held)
-    if not kept.size:
+    numbers, names = readings.numbered_sensors
+    sensors: tuple[str, ...] = ()
+    held = np.zeros(len(readings), bool)
+    if len(names) >= FEWEST_SENSORS:
+        held = _drawn(readings, numbers, rng)
+        sensors = tuple(sorted(names[np.unique(numbers[held])].tolist()))
+    if not sensors:
+        held = _drawn(readings, readings.rows, rng)
+    if not held.any():
         raise InputError(
-            f"{readings.source} has too few readings to hold any out; a comparison needs at least two rows."
+            f"{readings.source} has too few readings to hold any out; a comparison needs at least two rows of "
+            "every field."
         )
-    return Split(_part(readings, kept), _part(readings, held), tuple(sorted(map(str, names))))
+    return Split(_without(readings, held), readings.only(held), sensors)
 
 
-def _part(readings: Readings, rows: np.ndarray) -> Readings:
-    table = readings.table.iloc[rows]
+def _drawn(readings: Readings, group: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(n,): whether a reading is in one of the groups that are held out; of every field the last group is kept."""
+    groups, member = np.unique(group, return_inverse=True)
+    turn = rng.permutation(len(groups))[member]
+    last = [turn[readings.field_index == index].max() for index in range(len(readings.fields))]
+    free = np.setdiff1d(np.arange(len(groups)), last)
+    return np.isin(turn, free[: max(1, round(HELD_SHARE * len(groups)))])
+
+
+def _without(readings: Readings, held: np.ndarray) -> Readings:
+    """The other readings, in a table of their own: a saved run is read again from its table.
+
+    A row may hold both kinds, so cells are emptied, and only rows that hold no other reading are left out."""
+    table = readings.table.copy(deep=False)
+    for index, column in enumerate(readings.columns.of_values(readings.labels)):
+        emptied = np.zeros(len(table), bool)
+        emptied[readings.rows[held & (readings.label_index == index)]] = True
+        table[column] = table[column].mask(emptied)
+    table = table.iloc[np.unique(readings.rows[~held])]
     return read_table(table, readings.coordinates, readings.fields, readings.columns, readings.source)
 
 
@@ -107,23 +124,30 @@ def compare(
     seed: int = 0,
     progress: Callable[[str], Callable[[Snapshot], None]] | None = None,
 ) -> tuple[Split, list[Scored]]:
-    """Fit every method to the same part of the readings and score it on the rest, the best first."""
+    """Fit every method to the same part of the readings and score it on the rest, the best first.
+
+    An interrupt (Ctrl-C) ends it with the methods that are done, and last the one that was not."""
     parts = split(readings, seed)
     scored = []
     for name, method in methods.items():
         shown = None if progress is None else progress(name)
-        scored.append(score(name, fit(problem, parts.fitted, method, seed=seed, progress=shown), parts.held))
+        result = fit(problem, parts.fitted, method, seed=seed, progress=shown)
+        scored.append(score(name, result, parts.held))
+        if result.status is FitStatus.INTERRUPTED:
+            break
     return parts, ranked(scored)
 
 
 def ranked(scored: list[Scored]) -> list[Scored]:
-    """By median misfit; with several fields by the mean of each in units of the best fit's own."""
+    """By median misfit; with several fields by the mean of each in units of the best fit's own.
+
+    A fit that was interrupted comes last: what it would have come to is not known."""
     best = {name: min(each.median_misfits[name] for each in scored) for name in scored[0].median_misfits}
 
     def mean(each: Scored) -> float:
         return float(np.mean([each.median_misfits[name] / max(least, 1e-300) for name, least in best.items()]))
 
-    return sorted(scored, key=mean)
+    return sorted(scored, key=lambda each: (each.result.status is FitStatus.INTERRUPTED, mean(each)))
 
 
 def table(scored: list[Scored]) -> pd.DataFrame:

@@ -4,8 +4,9 @@ Every message is one sentence for the person at the keyboard: what is wrong, whe
 command line prints it and exits with code 2; Python callers can catch `InputError`.
 """
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class InputError(Exception):
@@ -19,6 +20,15 @@ class InputError(Exception):
 class StorageError(Exception):
     """A file could not be written although nothing was wrong with what was asked: the disk is full, or a folder was
     removed or locked while a fit ran. The command line prints it and exits with code 1."""
+
+
+@contextlib.contextmanager
+def storing(failure: str) -> Iterator[None]:
+    """For what is written once the work is done: a disk that fails is told after the words of `failure`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{failure}: {str(error.strerror or error).removesuffix('.')}.") from None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import abc
 import contextlib
 import importlib
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ PROGRESS = "progress.json"
 LOG = "log.txt"
 LIVE_FILES = frozenset({PROGRESS, "history.csv", "tensorboard"})
 """What is written here while a fit is still running."""
+log = logging.getLogger(__name__)
 
 
 class Logger(abc.ABC):
@@ -124,6 +126,21 @@ def check_loggers(names: Sequence[str]) -> None:
         _library(name)
 
 
+def opened(folder: Path, names: Sequence[str]) -> list[Logger]:
+    """The history file of a run, and the loggers of these names."""
+    return [HistoryFile(folder), *(_opened(folder, name) for name in names)]
+
+
+def _opened(folder: Path, name: str) -> Logger:
+    try:
+        return LOGGERS[name](folder)
+    except InputError:
+        raise
+    except Exception as error:
+        # Libraries that reach out to a server fail in as many ways as there are servers.
+        raise InputError(f"logging to {name} cannot begin ({error}); set it up, or leave out --log {name}.") from None
+
+
 def _library(name: str) -> Any:
     try:
         return importlib.import_module(LIBRARIES[name])
@@ -135,14 +152,27 @@ def _library(name: str) -> Any:
 
 @contextlib.contextmanager
 def together(loggers: Sequence[Logger], *others: Callable[[Snapshot], None]) -> Iterator[Callable[[Snapshot], None]]:
-    """One callback for several; the loggers are closed whatever happens."""
+    """One callback for several; the loggers are closed whatever happens.
+
+    A logger that fails, such as a server that does not answer, must not cost the fit: it is told once."""
+    failed: set[Logger] = set()
+
+    def attempt(logger: Logger, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:
+            if logger not in failed:
+                log.warning("%s could not log: %s; the fit goes on.", type(logger).__name__, error)
+            failed.add(logger)
 
     def call(snapshot: Snapshot) -> None:
-        for each in (*loggers, *others):
+        for logger in loggers:
+            attempt(logger, lambda logger=logger: logger(snapshot))
+        for each in others:
             each(snapshot)
 
     try:
         yield call
     finally:
         for logger in loggers:
-            logger.close()
+            attempt(logger, logger.close)

@@ -92,12 +92,21 @@ def write_request(request: Request, folder: Path) -> None:
 
 
 def write_readings(table: pd.DataFrame, folder: Path) -> None:
-    if len(table) > MOST_IN_TEXT:
-        # A column that holds numbers and words cannot be written so; text can hold anything.
-        with contextlib.suppress(pa.ArrowException), whole(folder / MANY_READINGS) as beside:
-            table.to_parquet(beside, index=False)
-            return
-    write_whole(folder / READINGS, table.to_csv(index=False))
+    text, many = folder / READINGS, folder / MANY_READINGS
+    if len(table) > MOST_IN_TEXT and _written_as_parquet(table, many):
+        text.unlink(missing_ok=True)
+        return
+    write_whole(text, table.to_csv(index=False))
+    # Of an earlier run in the same folder, and it would be read in place of the text.
+    many.unlink(missing_ok=True)
+
+
+def _written_as_parquet(table: pd.DataFrame, path: Path) -> bool:
+    """Write the table, and say so, unless a column holds numbers and words, which only text can."""
+    with contextlib.suppress(pa.ArrowException), whole(path) as beside:
+        table.to_parquet(beside, index=False)
+        return True
+    return False
 
 
 def read_readings(folder: Path) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import platform
 import shutil
 import zipfile
 import zlib
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from napinn.errors import InputError, StorageError
+from napinn.errors import InputError, storing
 from napinn.fitting import Progress, blank_frame, fit, initial, judged
 from napinn.intervals import DIRECTIONS, Certainty, Interval
 from napinn.io import npz_shapes
@@ -56,21 +57,34 @@ BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS
 """All that the folder of a fit may hold before it has a result."""
 
 
-def prepare(folder: Path, overwrite: bool, whole: str = RESULT) -> None:
-    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours."""
-    if folder.exists():
-        if not folder.is_dir():
-            raise InputError(f"{folder} is a file; name a folder for the run.")
-        if any(folder.iterdir()):
-            if not overwrite:
-                raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
-            if not ((folder / whole).exists() or _only_begun(folder)):
-                raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
-            _remove(folder)
+def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
+    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours.
+
+    What was there is removed, so none of the `inputs` may lie in it."""
     try:
+        if folder.exists():
+            _clear(folder, overwrite, whole, inputs)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def _clear(folder: Path, overwrite: bool, whole: str, inputs: Sequence[Path]) -> None:
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder for the run.")
+    if any(folder.iterdir()):
+        _check_outside(folder, inputs)
+        if not overwrite:
+            raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
+        if not ((folder / whole).exists() or _only_begun(folder)):
+            raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
+        _remove(folder)
+
+
+def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
+    for path in inputs:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path} would be lost if {folder} were written anew; name another folder with --out.")
 
 
 def _only_begun(folder: Path) -> bool:
@@ -83,7 +97,7 @@ def _remove(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except OSError as error:
-        raise InputError(f"{folder} cannot be replaced: {error.strerror}.") from None
+        raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
 
 def begin(request: Request, folder: Path) -> None:
@@ -115,11 +129,9 @@ def resume(
 def save(result: FitResult, folder: Path | str) -> None:
     """Everything that `load` needs, and the tables and field that people want; each file is whole or not there."""
     folder = Path(folder)
-    try:
+    with storing(f"the run could not be saved to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         _write(result, folder)
-    except OSError as error:
-        raise StorageError(f"the run could not be saved to {folder}: {error.strerror or error}.") from None
 
 
 def _write(result: FitResult, folder: Path) -> None:

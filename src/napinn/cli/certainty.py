@@ -12,13 +12,13 @@ from rich.markup import escape
 from napinn.certainty import how_sure
 from napinn.cli.progress import progress_display
 from napinn.cli.running import Manner, logged, save_with_report, show_unknowns
-from napinn.errors import InputError, StorageError
+from napinn.errors import InputError, storing
 from napinn.io import read_csv
 from napinn.io.whole import write_whole
-from napinn.loggers import LOGGERS, HistoryFile, together
-from napinn.request import Request
+from napinn.loggers import opened, together
+from napinn.request import Request, write_request
 from napinn.result import FitResult, FitStatus
-from napinn.run_folder import begin, describe, load
+from napinn.run_folder import describe, load
 from napinn.seeds import SeedFits, fit_seeds, widened
 
 UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
@@ -35,22 +35,19 @@ def with_intervals(result: FitResult) -> FitResult:
 def run_seeds(request: Request, folder: Path, manner: Manner, seeds: int, intervals: bool) -> FitResult:
     """Fit from several seeds, and save the best of them with a table of all."""
     method, console = request.method, Console(stderr=True, quiet=manner.quiet)
-    loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in manner.logs)]
     with (
         logged(folder, manner),
         progress_display(f"{method.name}, {seeds} seeds", console) as display,
-        together(loggers, display) as progress,
+        together(opened(folder, manner.logs), display) as progress,
     ):
         found = fit_seeds(request.problem, request.readings, method, seeds=seeds, seed=request.seed, progress=progress)
         result = _best(found, intervals)
         logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
         # What is asked for is now the seed that was chosen, so that a rerun comes to the same numbers.
-        begin(replace(request, seed=result.seed), folder)
-        save_with_report(result, folder)
-        try:
+        with storing(f"{folder} could not be written to"):
+            write_request(replace(request, seed=result.seed), folder)
+            save_with_report(result, folder)
             write_whole(folder / SEEDS, found.table().to_csv(index=False))
-        except OSError as error:
-            raise StorageError(f"{folder / SEEDS} could not be written: {error.strerror}.") from None
     return result
 
 

@@ -1,6 +1,7 @@
 """`napinn compare`: methods on the user's own readings, or finished runs, side by side."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,17 +10,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from napinn.cli.fitting import Choice
+from napinn.cli.fitting import Choice, problem_and_readings
+from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
+from napinn.cli.running import save_with_report
 from napinn.comparison import Scored, compare, ranked, score, table
-from napinn.errors import InputError
-from napinn.io import read_csv
-from napinn.problem_file import bind_readings, load_problem_file
+from napinn.errors import InputError, storing
+from napinn.io.whole import write_whole
 from napinn.report.figures import save as save_figure
-from napinn.report.html import write_report
-from napinn.report.labels import label
+from napinn.report.labels import label, misfit_label
 from napinn.report.side_by_side import draw_comparison
-from napinn.run_folder import load, prepare, save
+from napinn.result import FitStatus
+from napinn.run_folder import load, prepare
 from napinn.training import Snapshot
 
 WHOLE = "comparison.csv"
@@ -28,26 +30,28 @@ PROBLEM_FILES = (".yaml", ".yml")
 
 def compare_command(
     paths: Sequence[Path], methods: str, steps: int | None, seed: int, out: Path, overwrite: bool, as_json: bool
-) -> None:
-    if all(path.is_dir() for path in paths):
-        if len(paths) < 2:
-            raise InputError("one run cannot be compared; name two or more run folders.")
-        scored, how = _runs(paths)
-        prepare(out, overwrite, WHOLE)
-    else:
+) -> int:
+    fitted = not all(os.path.isdir(path) for path in paths)
+    if fitted:
         scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
-    table(scored).to_csv(out / WHOLE, index=False)
-    save_figure(draw_comparison(scored), out / "comparison.png")
+    else:
+        scored, how = _runs(paths)
+        prepare(out, overwrite, WHOLE, paths)
+    with storing(f"the comparison could not be written to {out}"):
+        write_whole(out / WHOLE, table(scored).to_csv(index=False))
+        save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
     else:
         _show(scored, how, out, Console())
+    stopped = fitted and scored[-1].result.status is FitStatus.INTERRUPTED
+    return EXIT_INTERRUPTED if stopped else 0
 
 
 def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
     """The problem file and the table, in whichever order they were named."""
     problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
-    tables = [path for path in paths if path not in problems and not path.is_dir()]
+    tables = [path for path in paths if path not in problems and not os.path.isdir(path)]
     if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
         raise InputError(
             "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
@@ -62,8 +66,8 @@ def _methods(
     recipes = {name: Choice(name, steps=steps).make() for name in names}
     if not recipes:
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
-    bound, measured = bind_readings(load_problem_file(problem), read_csv(readings), str(readings), str(problem))
-    prepare(out, overwrite, WHOLE)
+    bound, measured = problem_and_readings(problem, readings, Console(stderr=True))
+    prepare(out, overwrite, WHOLE, (problem, readings))
     with ExitStack() as displays:
 
         def progress(name: str) -> Callable[[Snapshot], None]:
@@ -72,12 +76,13 @@ def _methods(
 
         parts, scored = compare(bound, measured, recipes, seed, progress)
     for each in scored:
-        save(each.result, out / each.name)
-        write_report(each.result, out / each.name / "report.html")
+        save_with_report(each.result, out / each.name)
     return scored, parts.sentence()
 
 
 def _runs(paths: Sequence[Path]) -> tuple[list[Scored], str]:
+    if len(paths) < 2:
+        raise InputError("one run cannot be compared; name two or more run folders.")
     results = [load(path) for path in paths]
     names = [path.name for path in paths]
     if len(set(names)) < len(names):
@@ -95,8 +100,8 @@ def _show(scored: Sequence[Scored], how: str, out: Path, console: Console) -> No
     names = list(problem.unknowns)
     with_law = any(each.log_density is not None for each in scored)
     shown = Table(
-        "name", *(f"misfit of {label(problem, name)}" for name in scored[0].median_misfits),
-        *(["log-density"] if with_law else []), *(label(problem, name) for name in names), "flagged", "seconds",
+        "name", *(escape(misfit_label(problem, name)) for name in scored[0].median_misfits),
+        *(["log-density"] if with_law else []), *(escape(label(problem, name)) for name in names), "flagged", "seconds",
         "status", box=None, pad_edge=False,
     )  # fmt: skip
     for each in scored:

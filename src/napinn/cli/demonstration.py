@@ -14,14 +14,13 @@ from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
 from napinn.cli.fitting import Choice
 from napinn.cli.progress import progress_display
-from napinn.cli.running import exit_code
+from napinn.cli.running import exit_code, save_with_report
 from napinn.equations import symbol
 from napinn.fitting import fit
 from napinn.readings import read_table
-from napinn.report.html import write_report
 from napinn.report.truth import Truth
 from napinn.result import FitResult, FitStatus
-from napinn.run_folder import prepare, save
+from napinn.run_folder import prepare
 
 OUTLIERS = 0.1
 METHODS = {"pinn": "pinn", "na_pinn": "na_pinn", "default": "law_pinn"}
@@ -49,9 +48,8 @@ def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_js
         if result.status is FitStatus.INTERRUPTED:
             break
     assert result is not None
-    save(result, out)
     truth = Truth(benchmark.truth, corrupted.is_outlier(problem.fields), benchmark.unknowns)
-    write_report(result, out / "report.html", truth)
+    save_with_report(result, out, truth)
     if as_json:
         print(json.dumps(rows))  # noqa: T201
     else:
@@ -83,4 +81,4 @@ def show(rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResul
         )
     console.print(table)
     console.print(result.status.value, soft_wrap=True)
-    console.print(f"run folder {out}, report {out / 'report.html'}", highlight=False, soft_wrap=True)
+    console.print(f"run folder {out}, report {out / 'report.html'}", highlight=False, soft_wrap=True, markup=False)

@@ -85,7 +85,7 @@ def fit_command(
     check_loggers(manner.logs)
     check_readings(bound, table, recipe.double)
     request = Request(bound, table, recipe, seed)
-    prepare(folder, overwrite)
+    prepare(folder, overwrite, inputs=[readings, *([problem] if isinstance(problem, Path) else [])])
     begin(request, folder)
     if seeds > 1:
         return tell_result(run_seeds(request, folder, manner, seeds, intervals), folder, manner)

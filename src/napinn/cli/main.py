@@ -310,7 +310,7 @@ def export(
 
 @app.command()
 def compare(
-    paths: Annotated[list[Path], typer.Argument(help="A problem file and a CSV file of readings, or run folders.")],
+    paths: Annotated[list[Path], typer.Argument(help="A problem file and a file of readings, or run folders.")],
     methods: Annotated[
         str, typer.Option("--methods", "-m", help="Names with commas between.")
     ] = "pinn,na_pinn,law_pinn",
@@ -323,7 +323,7 @@ def compare(
     """Several methods on your readings, judged on readings held out from all; or finished runs side by side."""
     from napinn.cli.comparing import compare_command
 
-    compare_command(paths, methods, steps, seed, out, overwrite, json)
+    raise typer.Exit(compare_command(paths, methods, steps, seed, out, overwrite, json))
 
 
 @app.command()

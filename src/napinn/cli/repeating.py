@@ -30,9 +30,7 @@ def resume_command(run: Path, manner: Manner) -> int:
 
 def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
     earlier, request = load(run), read_request(run)
-    if out.resolve() == run.resolve():
-        raise InputError(f"{out} is the run to repeat; name another folder with --out.")
-    prepare(out, overwrite)
+    prepare(out, overwrite, inputs=[run])
     begin(request, out)
     result = run_request(request, out, manner)
     told = comparison(earlier, result)

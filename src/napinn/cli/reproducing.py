@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.engine.display import study_display
 from napinn.experiments.reproduce import reproduce
 
@@ -22,8 +23,13 @@ def reproduce_command(
 ) -> int:
     folder = out or Path("runs") / "studies" / preset
     options: dict[str, Any] = {"seeds": seeds, "workers": workers, "cluster": cluster, "only_finished": only_finished}
-    with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
-        written = reproduce(name, preset, folder, progress=progress, **options)
+    try:
+        with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
+            written = reproduce(name, preset, folder, progress=progress, **options)
+    except KeyboardInterrupt:
+        told = f"napinn: interrupted; finished fits are kept in {folder}, and the same command goes on from there."
+        Console(stderr=True).print(told, highlight=False, soft_wrap=True, markup=False)
+        return EXIT_INTERRUPTED
     failed = [line for study in written for line in study.failed]
     if as_json:
         told = {
@@ -34,9 +40,8 @@ def reproduce_command(
         console = Console()
         for study in written:
             names = ", ".join(str(path) for path in study.files)
-            console.print(
-                f"{study.study}: {study.fits} of {study.asked} fits, {names}", highlight=False, soft_wrap=True
-            )
+            line = f"{study.study}: {study.fits} of {study.asked} fits, {names}"
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
         for line in failed:
             console.print(f"failed: {line}", highlight=False, soft_wrap=True, markup=False)
     return 3 if failed else 0

@@ -13,11 +13,12 @@ from rich.table import Table
 
 from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
-from napinn.errors import StorageError
+from napinn.errors import StorageError, storing
 from napinn.fitting import fit
-from napinn.loggers import LOG, LOGGERS, HistoryFile, together
+from napinn.loggers import LOG, opened, together
 from napinn.problem import Unknown
 from napinn.report.html import write_report
+from napinn.report.truth import Truth
 from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import describe, save
@@ -48,12 +49,11 @@ def run_request(
 ) -> FitResult:
     """Fit, with everything that goes on beside it, and save what `finish` makes of the result."""
     method, console = request.method, Console(stderr=True, quiet=manner.quiet)
-    loggers = [HistoryFile(folder), *(LOGGERS[name](folder) for name in manner.logs)]
     kept = Checkpoints(folder, manner.every)
     with (
         logged(folder, manner),
         progress_display(method.name, console) as display,
-        together(loggers, display) as progress,
+        together(opened(folder, manner.logs), display) as progress,
     ):
         result = fit(
             request.problem, request.readings, method, seed=request.seed, progress=progress, checkpoints=kept,
@@ -61,18 +61,22 @@ def run_request(
         )  # fmt: skip
         logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
         result = finish(result)
-        save_with_report(result, folder)
+        try:
+            save(result, folder)
+        except StorageError as error:
+            raise StorageError(f"{error} Make room there and say: napinn resume {folder}") from None
+        report(result, folder)
     return result
 
 
-def save_with_report(result: FitResult, folder: Path) -> None:
-    try:
-        save(result, folder)
-        write_report(result, folder / "report.html")
-    except StorageError as error:
-        raise StorageError(f"{error} Make room there and say: napinn resume {folder}") from None
-    except OSError as error:
-        raise StorageError(f"the report could not be written to {folder}: {error.strerror}.") from None
+def save_with_report(result: FitResult, folder: Path, truth: Truth | None = None) -> None:
+    save(result, folder)
+    report(result, folder, truth)
+
+
+def report(result: FitResult, folder: Path, truth: Truth | None = None) -> None:
+    with storing(f"the report could not be written to {folder}"):
+        write_report(result, folder / "report.html", truth)
 
 
 @contextlib.contextmanager

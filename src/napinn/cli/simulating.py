@@ -100,13 +100,13 @@ def show(counts: Mapping[str, int], files: Mapping[str, Path], console: Console)
         told.append(f"{counts['faulty']} changed by faults")
     if counts["dropped_rows"]:
         told.append(f"{counts['dropped_rows']} rows dropped out")
-    console.print(f"{', '.join(told)}: {files['readings']}", highlight=False, soft_wrap=True)
-    console.print(f"labels, not for fitting: {files['labels']}", highlight=False, soft_wrap=True)
-    console.print(
+    lines = [
+        f"{', '.join(told)}: {files['readings']}",
+        f"labels, not for fitting: {files['labels']}",
         f"now try: napinn fit {files['readings']} --problem {files['problem']}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    ]
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def problem_yaml(problem: Problem) -> str:
@@ -117,5 +117,6 @@ def problem_yaml(problem: Problem) -> str:
         "unknowns": {name: {"start": unknown.start} for name, unknown in problem.unknowns.items()},
         "constants": dict(problem.constants),
         "equations": list(problem.equations),
+        **({"units": dict(problem.units)} if problem.units else {}),
     }
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from napinn.cli.main import EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
-from napinn.errors import StorageError
+from napinn.errors import storing
 from napinn.run_folder import VERIFICATION, load
 from napinn.verification.findings import Outcome, Verification, write_verification
 from napinn.verification.left_out import Progress
@@ -29,10 +29,8 @@ def verify_command(run: Path, refit: bool, as_json: bool) -> int:
             return shown.enter_context(progress_display(title, Console(stderr=True, quiet=as_json)))
 
         verification = verify(result, refit=refit, progress=progress)
-    try:
+    with storing(f"{run / VERIFICATION} could not be written"):
         write_verification(verification, run)
-    except OSError as error:
-        raise StorageError(f"{run / VERIFICATION} could not be written: {error.strerror}.") from None
     if as_json:
         print(json.dumps({**verification.describe(), "folder": str(run)}, ensure_ascii=False))  # noqa: T201
     else:

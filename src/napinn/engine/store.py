@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from napinn.engine.jobs import FORMAT, Job, Outcome, Status
-from napinn.errors import InputError
+from napinn.errors import InputError, storing
 
 OUTCOME = "outcome.json"
 TRACE = "traceback.txt"
@@ -47,15 +47,13 @@ def keep(outcome: Outcome, trace: str, folder: Path) -> None:
         "work": job.work,
         "payload": job.payload,
     }
-    try:
+    with storing(f"the outcome of '{job.name}' could not be written to {place}"):
         place.mkdir(parents=True, exist_ok=True)
         if outcome.status is Status.FAILED:
             _replace(place / TRACE, trace)
         _replace(place / OUTCOME, _text(content))
         if outcome.status is Status.DONE:
             (place / TRACE).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"the outcome of '{job.name}' cannot be written to {place}: {error.strerror}.") from None
 
 
 def make(folder: Path) -> None:

@@ -13,8 +13,11 @@ SHADES = ("#1f2937", "#3b6ea5", "#c2410c", "#6b7280", "#0f766e", "#7c3aed", "#a1
 
 
 def by_ratio(rows: pd.DataFrame) -> Figure:
-    """rMSE over the outlier ratio, one panel a benchmark, one line a label, bars over seeds."""
-    rows = rows[rows["label"] != "clean"]
+    """rMSE over the outlier ratio, one panel a benchmark, one line a label, bars over seeds.
+
+    Fits to clean readings are drawn only while there is nothing else."""
+    noisy = rows[rows["label"] != "clean"]
+    rows = rows if noisy.empty else noisy
     names = list(dict.fromkeys(rows["benchmark"]))
     figure, panels = new_figure(4.2 * len(names), 3.4, len(names))
     for axes, name in zip(panels, names, strict=True):
@@ -137,22 +140,28 @@ def gate_history(rows: pd.DataFrame) -> Figure:
 
 
 def maps(rows: pd.DataFrame) -> Figure:
-    """Truth, each label's field, and its absolute error, at the later instant, one row a benchmark."""
+    """Truth, each label's field, and its absolute error, at the later instant, one row a benchmark.
+
+    Where a label has no fit of a benchmark yet, its place stays empty."""
     names = list(dict.fromkeys(rows["benchmark"]))
     labels = list(dict.fromkeys(rows["label"]))
     figure = Figure(figsize=(2.3 * (1 + 2 * len(labels)), 2.2 * len(names)), layout="constrained")
     panels = figure.subplots(len(names), 1 + 2 * len(labels), squeeze=False)
     for line, name in zip(panels, names, strict=True):
         chosen = rows[rows["benchmark"] == name].drop_duplicates("label").set_index("label")["extras"]
-        last = {label: chosen[label]["slices"][-1] for label in labels}
+        last = {label: chosen[label]["slices"][-1] for label in labels if label in chosen}
         truth = _square(next(iter(last.values()))["true"])
         low, high = truth.min(), truth.max()
         _image(figure, line[0], truth, f"{name}, truth", low, high)
         worst = max(float(np.abs(_square(cut["fitted"]) - truth).max()) for cut in last.values())
-        for number, (label, cut) in enumerate(last.items()):
-            fitted = _square(cut["fitted"])
-            _image(figure, line[1 + 2 * number], fitted, label, low, high)
-            _image(figure, line[2 + 2 * number], np.abs(fitted - truth), "|error|", 0.0, worst)
+        for label, left, right in zip(labels, line[1::2], line[2::2], strict=True):
+            if label not in last:
+                left.set_axis_off()
+                right.set_axis_off()
+                continue
+            fitted = _square(last[label]["fitted"])
+            _image(figure, left, fitted, label, low, high)
+            _image(figure, right, np.abs(fitted - truth), "|error|", 0.0, worst)
     return figure
 
 

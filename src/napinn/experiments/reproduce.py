@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from napinn.engine import Outcome, run_jobs
 from napinn.engine.store import finished
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, nearest, storing
 from napinn.experiments.cases import SLICE_SIDE, Case
 from napinn.experiments.presets import PRESETS
 from napinn.experiments.studies import STUDIES, Study
@@ -73,12 +73,13 @@ def write_study(study: Study, cases: list[Case], outcomes: dict[str, Outcome], p
         return Reproduced(study.name, (), 0, len(cases), failed)
     files = [folder / f"{study.name}{suffix}" for suffix in (".csv", ".md", ".png")]
     table = rows.drop(columns="extras").assign(unknowns=[json.dumps(unknowns) for unknowns in rows["unknowns"]])
-    table.to_csv(files[0], index=False)
-    files[1].write_text(_page(study, rows, preset, len(cases), failed), encoding="utf-8")
-    study.picture(rows).savefig(files[2], dpi=110)
-    if study.name == "video":
-        files.append(folder / "video.gif")
-        animate(rows.iloc[0]["extras"]["slices"], files[-1])
+    with storing(f"the study '{study.name}' could not be written to {folder}"):
+        table.to_csv(files[0], index=False)
+        files[1].write_text(_page(study, rows, preset, len(cases), failed), encoding="utf-8")
+        study.picture(rows).savefig(files[2], dpi=110)
+        if study.name == "video":
+            files.append(folder / "video.gif")
+            animate(rows.iloc[0]["extras"]["slices"], files[-1])
     return Reproduced(study.name, tuple(files), len(rows), len(cases), failed)
 
 

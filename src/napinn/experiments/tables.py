@@ -52,12 +52,17 @@ def coefficients(rows: pd.DataFrame, study: str) -> str:
 
 def seconds(rows: pd.DataFrame, study: str) -> str:
     mean = rows.groupby(["benchmark", "label"], sort=False)["seconds"].mean().unstack()
+    # Of a study that is not finished, one method may have no fit yet.
+    mean = mean.reindex(columns=["pinn", "na_pinn"])
     lines = ["| benchmark | PINN, s | naPINN, s | ratio (paper, on a GPU) |", "|---|---|---|---|"]
     for benchmark, row in mean.iterrows():
         printed = paper().get((study, "na_pinn/pinn", str(benchmark), 0.15, "ratio"))
         beside = f" ({printed:.3f})" if printed else ""
-        ratio = row["na_pinn"] / row["pinn"]
-        lines.append(f"| {benchmark} | {row['pinn']:.1f} | {row['na_pinn']:.1f} | {ratio:.3f}{beside} |")
+        plain, ours, ratio = (
+            "" if pd.isna(value) else f"{value:.{digits}f}"
+            for value, digits in ((row["pinn"], 1), (row["na_pinn"], 1), (row["na_pinn"] / row["pinn"], 3))
+        )
+        lines.append(f"| {benchmark} | {plain} | {ours} | {ratio}{beside} |")
     lines += [
         "",
         "Whole fits, the estimator's own phase included; `benchmarks/speed.py` compares single steps side by side.",

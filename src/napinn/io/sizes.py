@@ -10,9 +10,13 @@ LARGEST_TEXT = 4_000_000_000
 
 
 def check_file(path: Path, what: str) -> None:
-    if not path.exists():
+    try:
+        there, folder = path.exists(), path.is_dir()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    if not there:
         raise InputError(f"{path} does not exist; check the path.")
-    if path.is_dir():
+    if folder:
         raise InputError(f"{path} is a folder; give the {what} file itself.")
 
 

@@ -10,6 +10,7 @@ import pydantic
 import yaml
 
 from napinn.errors import InputError
+from napinn.io.sizes import check_file
 from napinn.problem import Problem
 from napinn.problem_file.entries import ProblemFile
 from napinn.problem_file.sentences import first_reason, yaml_reason
@@ -19,8 +20,7 @@ LARGEST_FILE = 1_000_000
 
 
 def load_problem_file(path: Path) -> ProblemFile:
-    if not path.exists():
-        raise InputError(f"{path} does not exist; check the path.")
+    check_file(path, "problem")
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise InputError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no problem file is.")

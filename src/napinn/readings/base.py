@@ -50,6 +50,12 @@ class Columns:
     def of(self, name: str) -> str:
         return (self.renamed or {}).get(name, name)
 
+    def of_values(self, labels: Sequence[str]) -> list[str]:
+        """The columns that hold the values, in the order of the labels that tell those of one row apart."""
+        if self.places:
+            return list(labels)
+        return [self.value] if tuple(labels) == ("",) else [self.of(name) for name in labels]
+
 
 @dataclass(frozen=True, eq=False)
 class Readings:

@@ -105,18 +105,18 @@ def _values(
                 f"{source}: a column per sensor leaves room for one field, and there are {', '.join(fields)}; "
                 "give the table in long form."
             )
-        names, kind, remedy = list(labels), "sensor", ""
+        kind, remedy = "sensor", ""
     elif labels != ("",):
-        names, kind, remedy = [columns.of(name) for name in labels], "field", " If it is not measured, it is hidden."
+        kind, remedy = "field", " If it is not measured, it is hidden."
     else:
-        names, kind, remedy = [columns.value], "values", ""
+        kind, remedy = "values", ""
         if columns.value not in table.columns:
             known = ", ".join(f"'{column}'" for column in table.columns)
             raise InputError(
                 f"{source} has neither a column '{columns.of(fields[0])}' (wide form) nor a column "
                 f"'{columns.value}' (long form); it has {known}."
             )
-    found = [column_of(table, name, source, kind, remedy) for name in names]
+    found = [column_of(table, name, source, kind, remedy) for name in columns.of_values(labels)]
     return np.stack([readings_in(column, source, columns.missing) for column in found], axis=1)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from napinn.equations import symbol
+from napinn.io.whole import write_whole
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
 from napinn.report.charts import Chart, charts_of, error_chart, history_charts, sensors_chart
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
@@ -35,7 +36,7 @@ def write_report(
     intervals: Intervals | None = None,
     verification: Verification | None = None,
 ) -> None:
-    path.write_text(report_html(result, truth, intervals, verification), encoding="utf-8")
+    write_whole(path, report_html(result, truth, intervals, verification))
 
 
 def report_html(
