@@ -16,6 +16,7 @@ import xarray as xr
 from scipy.stats import t as student
 
 from napinn import (
+    Clock,
     FitResult,
     FitStatus,
     Interval,
@@ -183,6 +184,14 @@ def test_few_sensors_are_cut_into_stretches_of_time(scattered):
     assert groups.source == "30 stretches of 1 sensor"
     assert groups.label[3] == -1
     assert (np.diff(groups.label[4:]) >= 0).all()
+
+
+def test_stretches_are_of_time_also_where_dates_tell_it(scattered):
+    frame = scattered.assign(sensor="one", x=np.arange(40) % 2).rename(columns={"t": "day"})
+    readings = read_table(frame, ("day", "x"), ("u",))
+    dated = replace(readings, columns=replace(readings.columns, clocks={"day": Clock("days")}))
+    labels = groups_of(dated, np.ones(40, bool)).label
+    assert (np.diff(labels[np.argsort(dated.points[:, 0])]) >= 0).all()
 
 
 def test_leaving_out_is_exact_where_rows_differ_in_slope():

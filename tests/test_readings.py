@@ -8,7 +8,7 @@ import pytest
 
 from napinn.errors import InputError
 from napinn.io import read_csv
-from napinn.readings import Columns, check_inside, read_table
+from napinn.readings import Columns, check_inside, order_axis, read_table, time_axis
 
 WIDE = "sensor,x,t,u,v\na,0,0,1,10\na,0,1,2,20\nb,1,0,3,30\n"
 
@@ -61,6 +61,31 @@ def test_columns_may_have_other_names(tmp_path):
 def test_without_a_sensor_column_a_place_is_a_sensor(tmp_path):
     readings = read_table(table(tmp_path, "x,t,u\n5,0,1\n2,0,2\n5,1,3\n2,1,4\n"), ("x", "t"), ("u",))
     assert readings.sensors.tolist() == ["s1", "s2", "s1", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "dated", "time", "order"),
+    [
+        (("x", "t"), (), 1, 1),
+        (("Time", "x"), (), 0, 0),
+        (("x", "day"), (), None, None),
+        (("x", "day"), ("day",), 1, 1),
+        (("t", "day"), ("day",), 1, 1),
+        (("year",), (), 0, 0),
+        (("x",), (), None, 0),
+        (("depth",), (), None, 0),
+        (("x", "y"), (), None, None),
+    ],
+)
+def test_time_is_told_by_dates_names_or_standing_alone(coordinates, dated, time, order):
+    assert time_axis(coordinates, dated) == time
+    assert order_axis(coordinates, dated) == order
+
+
+@pytest.mark.parametrize(("name", "sensors"), [("year", ["s1", "s1", "s1"]), ("x", ["s1", "s2", "s1"])])
+def test_without_a_sensor_column_a_record_in_time_is_one_sensor(name, sensors):
+    frame = pd.DataFrame({name: [5.0, 6.0, 5.0], "u": [1.0, 2.0, 3.0]})
+    assert read_table(frame, (name,), ("u",)).sensors.tolist() == sensors
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from napinn.methods import law_pinn
 from napinn.networks import MLP
 from napinn.objective import Gating
 from napinn.problem import Problem, Unknown
-from napinn.readings import Readings, read_table
+from napinn.readings import Clock, Columns, Readings, read_table
 from napinn.result import FitResult
 from napinn.run_folder import load, save
 from napinn.training import Kind, Method, Phase, SensorScreen
@@ -135,6 +135,17 @@ def test_the_evidence_says_how_much() -> None:
     assert abs(amount - 2.0) < 0.4
     assert "median misfit of 100 readings" in said.evidence
     assert np.array_equal(np.sort(said.condemned), np.flatnonzero(table.sensors == "s7"))
+
+
+def test_dates_are_time_whatever_they_are_called() -> None:
+    table = faults.Drift(1).apply(noisy(plane(side=5), 1), np.random.default_rng(0))
+    (drifting,) = set(table.sensors[(table.fault != "")[:, 0]])
+    columns = Columns(clocks={"day": Clock("days")})
+    dated = dataclasses.replace(as_readings(table), coordinates=("x", "y", "day"), columns=columns)
+    problem = Problem(dict.fromkeys(dated.coordinates, (0.0, 1.0)), ("u",), ("d(u, day) = u_xx",))
+    (said,) = [one for one in judge(problem, dated, table.truth[:, 0]) if one.verdict.faulty]
+    assert (said.sensor, said.verdict) == (drifting, Verdict.DRIFTING)
+    assert "over day = 0 to 1" in said.evidence
 
 
 def test_a_stuck_sensor_loses_its_stretch_and_keeps_the_rest() -> None:

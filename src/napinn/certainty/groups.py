@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.readings import TIME_NAMES, Readings
+from napinn.readings import Readings, order_axis
 
 FEWEST_SENSORS = 6
 STRETCHES = 30
@@ -42,8 +42,8 @@ def groups_of(readings: Readings, used: np.ndarray) -> Groups:
 
 def _along(readings: Readings) -> np.ndarray:
     """The coordinate that a record runs along: time, or else the last."""
-    times = [index for index, name in enumerate(readings.coordinates) if name.lower() in TIME_NAMES]
-    return readings.points[:, times[0] if times else -1]
+    axis = order_axis(readings.coordinates, readings.columns.clocks)
+    return readings.points[:, -1 if axis is None else axis]
 
 
 def _numbered(label: np.ndarray, used: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from napinn.checks.findings import Finding, Weight
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES, Readings, at_the_same_place, outside, repeated, told_apart
+from napinn.readings import Readings, at_the_same_place, order_axis, outside, repeated, told_apart
 from napinn.scaling import robust_std
 
 FAR = 8.0
@@ -29,13 +29,6 @@ def inspect_readings(problem: Problem, readings: Readings) -> list[Finding]:
     found = [finding for check in checks for finding in check(problem, readings)]
     order = [Weight.OBSTACLE, Weight.DOUBT, Weight.NOTE]
     return sorted(found, key=lambda finding: order.index(finding.weight))
-
-
-def time_axis(problem: Problem, readings: Readings) -> int | None:
-    """The coordinate along which a sensor's readings follow each other."""
-    names = list(problem.coordinates)
-    timed = [name for name in names if name.lower() in TIME_NAMES or name in readings.columns.clocks]
-    return names.index(timed[0]) if timed else 0 if len(names) == 1 else None
 
 
 def _outside(problem: Problem, readings: Readings) -> Iterator[Finding]:
@@ -77,7 +70,7 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _stretches(problem: Problem, readings: Readings) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
     """Sensor, field, times and values of each series that is long enough to judge."""
-    axis = time_axis(problem, readings)
+    axis = order_axis(readings.coordinates, readings.columns.clocks)
     if axis is None:
         return
     numbers, names = readings.numbered_sensors

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES, Readings
+from napinn.readings import Readings, order_axis
 from napinn.scaling import NEGLIGIBLE, robust_std
 
 
@@ -66,26 +66,19 @@ def _after(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def time_axis(problem: Problem) -> int | None:
-    """The coordinate that orders a record: time, or the only one there is."""
-    names = tuple(problem.coordinates)
-    timed = [axis for axis, name in enumerate(names) if name.lower() in TIME_NAMES]
-    return timed[0] if timed else 0 if len(names) == 1 else None
-
-
-def units_of(problem: Problem, field: str) -> Units:
-    axis = time_axis(problem)
-    time = "" if axis is None else tuple(problem.coordinates)[axis]
+def units_of(problem: Problem, readings: Readings, field: str) -> Units:
+    axis = order_axis(readings.coordinates, readings.columns.clocks)
+    time = "" if axis is None else readings.coordinates[axis]
     units: Mapping[str, str] = problem.units
     return Units(field, units.get(field, ""), time, units.get(time, ""))
 
 
-def records_of(problem: Problem, readings: Readings, predicted: np.ndarray, field: int) -> list[Record]:
+def records_of(readings: Readings, predicted: np.ndarray, field: int) -> list[Record]:
     """One record a sensor that reads the field, in the order in which sensors first appear."""
     chosen = np.flatnonzero(readings.field_index == field)
     if not chosen.size:
         return []
-    axis = time_axis(problem)
+    axis = order_axis(readings.coordinates, readings.columns.clocks)
     times = None if axis is None else readings.points[:, axis]
     misfits = readings.standard(readings.values - predicted)
     numbers, names = readings.numbered_sensors

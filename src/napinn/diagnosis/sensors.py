@@ -55,10 +55,10 @@ def judge(
     """A verdict for every sensor and field; `predicted` is the field at each reading."""
     found: list[SensorVerdict] = []
     for number, field in enumerate(problem.fields):
-        records = records_of(problem, readings, predicted, number)
+        records = records_of(readings, predicted, number)
         if records:
             chance = false_alarms / (TESTS * len(records) * len(problem.fields))
-            found.extend(_judge_field(records, units_of(problem, field), chance))
+            found.extend(_judge_field(records, units_of(problem, readings, field), chance))
     return tuple(found)
 
 

@@ -7,9 +7,11 @@ One reading is one value of one field at one point, by one sensor. A table comes
 - long: a column per coordinate, a column of values, and, where there are several fields, a column that names the field.
 
 In the first and the last, a sensor column is optional; without one, readings at the same place belong to the same
-sensor. A cell without a value is a missing reading: it takes part in nothing, and its row is kept and marked.
+sensor, and all readings do where time is the only coordinate. A cell without a value is a missing reading: it takes
+part in nothing, and its row is kept and marked.
 """
 
+from napinn.readings.axes import TIME_NAMES, order_axis, time_axis
 from napinn.readings.base import (
     ADDED_COLUMNS,
     SLACK,
@@ -24,7 +26,7 @@ from napinn.readings.base import (
     told_apart,
 )
 from napinn.readings.cells import TIME_UNITS
-from napinn.readings.tidy import TIME_NAMES, read_table, tidy, with_numbers
+from napinn.readings.tidy import read_table, tidy, with_numbers
 
 __all__ = [
     "ADDED_COLUMNS",
@@ -37,10 +39,12 @@ __all__ = [
     "at_the_same_place",
     "check_inside",
     "check_repeats",
+    "order_axis",
     "outside",
     "read_table",
     "repeated",
     "tidy",
+    "time_axis",
     "told_apart",
     "with_numbers",
 ]

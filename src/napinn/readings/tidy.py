@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError, nearest
+from napinn.readings.axes import time_axis
 from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_repeats, spoken
 from napinn.readings.cells import column_of, numbers_if_all, numbers_in, readings_in, times_in
-
-TIME_NAMES = frozenset({"t", "time"})
 
 
 def read_table(
@@ -181,7 +180,7 @@ def _sensors(
         # One text a sensor and not one a reading: of these there may be millions.
         number, found = pd.factorize(table[columns.sensor], use_na_sentinel=False)
         return pd.Series(found).astype(str).to_numpy(dtype=object)[number[rows]]
-    fixed = [axis for axis, name in enumerate(coordinates) if name.lower() not in TIME_NAMES]
+    fixed = [axis for axis in range(len(coordinates)) if axis != time_axis(coordinates, columns.clocks)]
     if not fixed:
         return np.full(len(points), "s1", dtype=object)
     place = np.zeros(len(points), np.int64)

@@ -23,7 +23,7 @@ DOTS_AN_INCH = 90
 
 def animate(result: FitResult, path: Path, field: str) -> int:
     """Write a GIF or an MP4, by the name of the file; gives back how many frames it has."""
-    time = time_of(result.problem)
+    time = time_of(result.readings)
     if time is None or len(result.problem.coordinates) < 2:
         raise InputError("an animation needs a field over space and time; this problem has none (name the time 't').")
     writer = _writer(path)
@@ -113,7 +113,7 @@ def _placer(
     result: FitResult, view: View, field: str, where: tuple[str, str | None], axes: Axes
 ) -> Callable[[int], None]:
     """A function that moves the marks of good and flagged readings to a step of time."""
-    time = time_of(result.problem)
+    time = time_of(result.readings)
     assert time is not None
     chosen = _readings_at(result, view, field, time)
     coordinates = result.readings.coordinates

@@ -143,7 +143,7 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
     """Misfits against time (or the only coordinate there is) and against what the field predicts."""
     problem = result.problem
     field = problem.fields[number]
-    along = time_of(problem) or next(iter(problem.coordinates))
+    along = time_of(result.readings) or next(iter(problem.coordinates))
     note = thinning_note(result, number)
     charts = []
     for name, source, across, said in (
@@ -178,7 +178,7 @@ def sensors_chart(result: FitResult) -> Chart | None:
     if len(table) < 2:
         return None
     problem = result.problem
-    names = places_of(problem)
+    names = places_of(result.readings)
     share = 100 * table["flagged_share"].to_numpy()
     custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor), verdict]
               for sensor, flagged, count, verdict in zip(table.index, share, table["readings"], table["verdict"],

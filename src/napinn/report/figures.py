@@ -144,7 +144,7 @@ def draw_sensors(result: FitResult, axes: Axes) -> None:
     """Share of flagged readings by sensor: on a map where there are two places, as bars otherwise."""
     table = result.sensors_table()
     share = 100 * table["flagged_share"].to_numpy()
-    places = places_of(result.problem)
+    places = places_of(result.readings)
     if len(places) >= 2:
         across, up = places[:2]
         dots = axes.scatter(table[across], table[up], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3)

@@ -57,7 +57,7 @@ def report_html(
     bundle = {
         **columns_of(result, view),
         "field": _field(result, view, fitted, errors),
-        "along": time_of(result.problem) or next(iter(result.problem.coordinates)),
+        "along": time_of(result.readings) or next(iter(result.problem.coordinates)),
         "labels": {name: html.escape(label(result.problem, name)) for name in (*coordinates, *result.problem.outputs)},
         "charts": {chart.id: chart.figure() for chart in charts},
     }
@@ -207,7 +207,7 @@ def _layers(has_truth: bool) -> str:
 
 
 def _error_charts(result: FitResult, view: View, errors: np.ndarray) -> list[Chart]:
-    name = time_of(result.problem) or view.across
+    name = time_of(result.readings) or view.across
     last = np.moveaxis(errors, 1 + view.order.index(name), -1)
     return [
         error_chart(result, last[number], number, view.axes[name], name) for number in range(len(result.problem.fields))

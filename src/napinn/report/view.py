@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES, Readings
+from napinn.readings import Readings, time_axis
 
 NODES = 280_000
 """Values of one field in a page: 100 instants of a 52 by 52 map."""
@@ -53,16 +53,17 @@ class View:
         return np.moveaxis(function(points), 1, 0).reshape(-1, *shape)
 
 
-def time_of(problem: Problem) -> str | None:
-    return next((name for name in problem.coordinates if name.lower() in TIME_NAMES), None)
+def time_of(readings: Readings) -> str | None:
+    axis = time_axis(readings.coordinates, readings.columns.clocks)
+    return None if axis is None else readings.coordinates[axis]
 
 
-def places_of(problem: Problem) -> tuple[str, ...]:
-    return tuple(name for name in problem.coordinates if name != time_of(problem))
+def places_of(readings: Readings) -> tuple[str, ...]:
+    return tuple(name for name in readings.coordinates if name != time_of(readings))
 
 
 def view_of(problem: Problem, readings: Readings) -> View:
-    names, time, places = tuple(problem.coordinates), time_of(problem), places_of(problem)
+    names, time, places = tuple(problem.coordinates), time_of(readings), places_of(readings)
     if len(names) == 1:
         return View(Kind.CURVE, names[0], None, (), {names[0]: np.linspace(*problem.coordinates[names[0]], 601)})
     if len(names) == 2 and time is not None:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from napinn.equations import Derivative, Equation, Leaf
 from napinn.equations.tree import Call, Expression, Number, Power, Product, Sum, children
 from napinn.problem import Problem
-from napinn.readings import TIME_NAMES
+from napinn.readings import order_axis
 
 NONLINEAR = 2
 """Stands for every way but the linear one in which something may enter."""
@@ -122,10 +122,10 @@ def evolution_of(problem: Problem, dated: frozenset[str] = frozenset()) -> Evolu
         return Obstacle("an equation is a Python function, of which only values are known")
     if len(names) > 2:
         return Obstacle(f"it has {len(names)} coordinates, and only time, or time and one place, are solved here")
-    times = names if len(names) == 1 else [name for name in names if name in dated or name.lower() in TIME_NAMES]
-    if len(times) != 1:
+    axis = order_axis(names, dated)
+    if axis is None:
         return Obstacle(f"which of {' and '.join(names)} is time is not told by their names ('t' or 'time' would be)")
-    time = times[0]
+    time = names[axis]
     space = next((name for name in names if name != time), None)
     orders = {name: _highest_order(problem, name, time) for name in problem.outputs}
     if not any(orders.values()):
