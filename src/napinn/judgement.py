@@ -123,9 +123,7 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
 
 def _surprise(result: FitResult) -> np.ndarray:
     """Negative log-density of every standardised misfit."""
-    found = np.zeros(len(result.readings))
-    spread = result.readings.spread
-    misfits = result.misfits if spread is None else result.misfits / spread
+    found, misfits = np.zeros(len(result.readings)), result.standard_misfits
     for index, noise in enumerate(result.noise.values()):
         mine = result.readings.field_index == index
         found[mine] = -noise.log_prob(misfits[mine]) - np.log(noise.scale)
