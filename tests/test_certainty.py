@@ -45,8 +45,9 @@ from napinn.losses import Absolute, Squared
 from napinn.networks import MLP
 from napinn.objective import Learned
 from napinn.partials import FieldNetwork
-from napinn.request import Request, read_request
+from napinn.request import Request, Wishes, read_request, read_wishes
 from napinn.scaling import identity_frame
+from napinn.verification.findings import Check, Outcome, Verification, write_verification
 
 TIMES = np.linspace(0.0, 2.0, 40)
 SLOPE = Problem({"t": (0.0, 2.0)}, ("u",), ("u_t = k",), {"k": Unknown(1.0)})
@@ -310,8 +311,12 @@ def test_the_command_line_adds_intervals(finished_run, tmp_path, monkeypatch, ca
 
     run = tmp_path / "run"
     save(load(finished_run), run)
+    write_verification(Verification((Check("held-out readings", Outcome.PASS, "As the law says."),)), run)
+    checked = (run / "verify.json").read_bytes()
     code, out = said("sure", str(run), "--json")
     assert code == 0
+    assert (run / "verify.json").read_bytes() == checked
+    assert "As the law says." in (run / "report.html").read_text()
     interval = json.loads(out)["intervals"]["k"]
     pd.DataFrame({"seed": [0, 1], "k": [-5.0, 9.0]}).to_csv(run / "seeds.csv", index=False)
     assert "(-5 … 9)" in said("sure", str(run))[1]
@@ -328,12 +333,26 @@ def test_a_disk_that_is_full_after_all_seeds_is_not_the_users_mistake(finished, 
     monkeypatch.setattr(commands, "fit_seeds", lambda *_, **__: seeds_of(finished, (0.8, 0.8), (0.0, 1.0)))
     request = Request(finished.problem, finished.readings, finished.method)
     with pytest.raises(StorageError, match="could not be written to: No space left on device"):
-        run_seeds(request, tmp_path, Manner(quiet=True), 2, intervals=False)
+        run_seeds(request, tmp_path, Manner(quiet=True), Wishes(2))
+
+
+@pytest.mark.parametrize(("status", "done"), [(FitStatus.CONVERGED, 1), (FitStatus.INTERRUPTED, 0)])
+def test_seeds_that_were_not_fitted_are_told(finished, certain, tmp_path, monkeypatch, status, done):
+    fits = SeedFits((replace(finished, status=status),))
+    monkeypatch.setattr(commands, "fit_seeds", lambda *_, **__: fits)
+    monkeypatch.setattr(commands, "how_sure", lambda result: certain.certainty)
+    request = Request(finished.problem, finished.readings, finished.method)
+    assert run_seeds(request, tmp_path, Manner(quiet=True), Wishes(8, intervals=True)) == 130
+    result = load(tmp_path)
+    assert f"Interrupted after {done} of 8 seeds" in result.notes[-1]
+    assert (result.certainty is not None) == bool(done)
+    assert read_wishes(tmp_path) == Wishes(8, intervals=True)
 
 
 def test_several_seeds_leave_one_run_that_can_be_repeated(decay_problem, decay_readings, tmp_path):
     method = pinn(40, backbone=MLP(8, 2), collocation_batch=32, reading_batch=32, log_every=20)
-    run_seeds(Request(decay_problem, decay_readings, method, 5), tmp_path, Manner(quiet=True), 2, intervals=True)
+    request = Request(decay_problem, decay_readings, method, 5)
+    assert run_seeds(request, tmp_path, Manner(quiet=True), Wishes(2, intervals=True)) in (0, 3)
     result, table = load(tmp_path), pd.read_csv(tmp_path / "seeds.csv")
     assert table["seed"].tolist() == [5, 6]
     chosen = table[table["chosen"]].iloc[0]

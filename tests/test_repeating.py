@@ -6,12 +6,16 @@ import json
 import os
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from napinn.cli import main, progress
+from napinn import FitStatus, load, save
+from napinn.cli import main, progress, repeating, running
+from napinn.request import Request, Wishes
+from napinn.run_folder import begin
 
 ROOT = Path(__file__).parent.parent
 FIT = ["fit", "r.csv", "-e", "u_t = -k*u", "-u", "k=0.3", "-m", "pinn", "--steps", "200", "--checkpoint-every", "0"]
@@ -54,7 +58,7 @@ def test_a_run_is_interrupted_resumed_repeated_and_bundled(napinn, monkeypatch):
         patch.setattr(progress._Lines, "__call__", stop)
         code, out, _ = napinn(*FIT, "-o", "torn")
     assert code == 130
-    assert "Go on with `napinn resume`" in out
+    assert "go on with `napinn resume`" in out
     code, out, err = napinn("resume", "torn", "--verbose")
     assert code == 0
     assert "resumed after 100 steps" in err
@@ -86,6 +90,36 @@ def check_bundle(napinn):
     Path("empty").mkdir()
     code, _, err = napinn("bundle", "empty", "-o", "c.zip")
     assert (code, "not the folder of a run" in err) == (2, True)
+
+
+def test_what_was_asked_beside_the_fit_is_asked_again_when_it_is_resumed(napinn, finished, monkeypatch):
+    logged = []
+    monkeypatch.setattr(running, "fit", lambda *_, **__: finished)
+    monkeypatch.setattr(repeating, "with_intervals", lambda result: replace(result, notes=("with intervals",)))
+    monkeypatch.setattr(running, "opened", lambda folder, names: logged.extend(names) or [])
+    request, run = Request(finished.problem, finished.readings, finished.method), Path("run")
+    run.mkdir()
+    begin(request, run, Wishes(intervals=True, logs=("mlflow",)))
+    assert napinn("resume", "run", "--quiet")[0] == 0
+    assert (load(run).notes, logged) == (("with intervals",), ["mlflow"])
+
+    Path("run/result.json").unlink()
+    asked = json.loads(Path("run/request.json").read_text())
+    Path("run/request.json").write_text(json.dumps({name: asked[name] for name in asked if name != "wishes"}))
+    assert napinn("resume", "run", "--quiet")[0] == 0
+    assert load(run).notes == finished.notes
+    Path("run/request.json").write_text(json.dumps({**asked, "wishes": "many"}))
+    assert "its wishes are not those of a fit" in napinn("resume", "run")[2]
+
+
+def test_what_cannot_be_resumed_is_not_begun_anew(napinn, finished):
+    request, run = Request(finished.problem, finished.readings, finished.method), Path("run")
+    save(replace(finished, status=FitStatus.INTERRUPTED), run)
+    code, _, err = napinn("resume", "run")
+    assert (code, "run kept no checkpoint to go on from" in err) == (2, True)
+    begin(request, run, Wishes(seeds=8))
+    code, _, err = napinn("resume", "run")
+    assert (code, "run was to fit 8 seeds, of which no checkpoints are kept" in err) == (2, True)
 
 
 def test_a_disk_that_is_full_is_one_sentence_and_the_fit_is_not_lost(napinn, monkeypatch):

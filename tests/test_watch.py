@@ -177,8 +177,8 @@ def test_a_logger_that_fails_is_told_once_and_does_not_cost_the_fit(monkeypatch,
     assert pd.read_csv(tmp_path / "history.csv")["step"].tolist() == [10]
     assert [record.getMessage() for record in caplog.records] == ["MLflow could not log: no answer; the fit goes on."]
     monkeypatch.setitem(sys.modules, "mlflow", types.SimpleNamespace(start_run=fails))
-    with pytest.raises(InputError, match=r"mlflow cannot begin \(no answer\); set it up, or leave out --log mlflow"):
-        opened(tmp_path, ["mlflow"])
+    assert len(opened(tmp_path, ["mlflow"])) == 1
+    assert caplog.records[-1].getMessage() == "mlflow could not be opened: no answer; the fit goes on without it."
 
 
 @pytest.mark.parametrize(("module", "extra"), [("tensorboardX", "tensorboard"), ("mlflow", "mlflow")])

@@ -127,18 +127,16 @@ def check_loggers(names: Sequence[str]) -> None:
 
 
 def opened(folder: Path, names: Sequence[str]) -> list[Logger]:
-    """The history file of a run, and the loggers of these names."""
-    return [HistoryFile(folder), *(_opened(folder, name) for name in names)]
-
-
-def _opened(folder: Path, name: str) -> Logger:
-    try:
-        return LOGGERS[name](folder)
-    except InputError:
-        raise
-    except Exception as error:
-        # Libraries that reach out to a server fail in as many ways as there are servers.
-        raise InputError(f"logging to {name} cannot begin ({error}); set it up, or leave out --log {name}.") from None
+    """The history file of a run, and the loggers of these names; one that does not open is told and left out."""
+    check_loggers(names)
+    loggers: list[Logger] = [HistoryFile(folder)]
+    for name in names:
+        try:
+            loggers.append(LOGGERS[name](folder))
+        except Exception as error:
+            # Libraries that reach out to a server fail in as many ways as there are servers.
+            log.warning("%s could not be opened: %s; the fit goes on without it.", name, error)
+    return loggers
 
 
 def _library(name: str) -> Any:

@@ -84,11 +84,33 @@ def _traced(problem: Problem) -> str:
     return re.sub(r"0x[0-9a-f]+", "", str(noted))
 
 
-def write_request(request: Request, folder: Path) -> None:
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked for beside the fit itself; it changes none of its numbers, so no digest holds it."""
+
+    seeds: int = 1
+    intervals: bool = False
+    logs: tuple[str, ...] = ()
+
+
+def write_request(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
     write_tables(request.problem, folder)
     write_readings(request.readings.table, folder)
+    asked = {"format": FORMAT, **request.settings(), "wishes": encode(wishes or Wishes())}
     # Last, so that a folder with a request.json can be resumed.
-    write_whole(folder / REQUEST, as_json({"format": FORMAT, **request.settings()}))
+    write_whole(folder / REQUEST, as_json(asked))
+
+
+def read_wishes(folder: Path) -> Wishes:
+    """What was asked for beside the fit; a folder that does not say so asks for nothing."""
+    settings = read_settings(folder / REQUEST) if (folder / REQUEST).exists() else {}
+    if "wishes" not in settings:
+        return Wishes()
+    try:
+        found: Wishes = decode(settings["wishes"], {"Wishes": Wishes})
+        return Wishes(int(found.seeds), bool(found.intervals), tuple(map(str, found.logs)))
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise InputError(f"{folder / REQUEST}: its wishes are not those of a fit.") from None
 
 
 def write_readings(table: pd.DataFrame, folder: Path) -> None:

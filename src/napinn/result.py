@@ -40,7 +40,7 @@ class FitStatus(enum.Enum):
     BUDGET_SPENT = "The fit ran its whole budget and was still moving a little; more steps may sharpen the answer."
     INTERRUPTED = (
         "The fit was interrupted; field and coefficients are those of the last finished step and may be far from "
-        "final. Go on with `napinn resume`."
+        "final. If it kept checkpoints, go on with `napinn resume`."
     )
     DIVERGED = (
         "The fit met a number that is not finite and stopped; what is kept is the last sound state. "

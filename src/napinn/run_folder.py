@@ -36,6 +36,7 @@ from napinn.request import (
     REQUEST,
     TABLES,
     Request,
+    Wishes,
     as_json,
     problem_settings,
     read_readings,
@@ -100,10 +101,10 @@ def _remove(folder: Path) -> None:
         raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
 
-def begin(request: Request, folder: Path) -> None:
+def begin(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
     """Put down what is asked for, before any training."""
     try:
-        write_request(request, folder)
+        write_request(request, folder, wishes)
     except OSError as error:
         raise InputError(f"{folder} cannot be written to: {error.strerror}.") from None
 
@@ -126,17 +127,20 @@ def resume(
     )
 
 
-def save(result: FitResult, folder: Path | str) -> None:
-    """Everything that `load` needs, and the tables and field that people want; each file is whole or not there."""
+def save(result: FitResult, folder: Path | str, *, same_fit: bool = False) -> None:
+    """Everything that `load` needs, and the tables and field that people want; each file is whole or not there.
+
+    What a trust check found of an earlier result does not hold of a new one and is removed, unless it is the
+    `same_fit` with more known of it."""
     folder = Path(folder)
     with storing(f"the run could not be saved to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
+        if not same_fit:
+            (folder / VERIFICATION).unlink(missing_ok=True)
         _write(result, folder)
 
 
 def _write(result: FitResult, folder: Path) -> None:
-    # What was found of an earlier result in this folder does not hold of a new one.
-    (folder / VERIFICATION).unlink(missing_ok=True)
     _write_arrays(folder / "model.npz", (result.learned, result.law))
     if result.certainty is not None:
         _write_arrays(folder / CERTAINTY, result.certainty.directions)

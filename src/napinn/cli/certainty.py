@@ -10,16 +10,18 @@ from rich.console import Console
 from rich.markup import escape
 
 from napinn.certainty import how_sure
+from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
-from napinn.cli.running import Manner, logged, save_with_report, show_unknowns
+from napinn.cli.running import Manner, logged, report, save_with_report, show_unknowns, tell_result
 from napinn.errors import InputError, storing
 from napinn.io import read_csv
 from napinn.io.whole import write_whole
 from napinn.loggers import opened, together
-from napinn.request import Request, write_request
+from napinn.request import Request, Wishes, write_request
 from napinn.result import FitResult, FitStatus
-from napinn.run_folder import describe, load
+from napinn.run_folder import describe, load, save
 from napinn.seeds import SeedFits, fit_seeds, widened
+from napinn.verification.findings import read_verification
 
 UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
 SEEDS = "seeds.csv"
@@ -32,31 +34,37 @@ def with_intervals(result: FitResult) -> FitResult:
     return replace(result, certainty=how_sure(result))
 
 
-def run_seeds(request: Request, folder: Path, manner: Manner, seeds: int, intervals: bool) -> FitResult:
-    """Fit from several seeds, and save the best of them with a table of all."""
+def run_seeds(request: Request, folder: Path, manner: Manner, wishes: Wishes) -> int:
+    """Fit from several seeds, save the best of them with a table of all, and show it; gives the exit code."""
     method, console = request.method, Console(stderr=True, quiet=manner.quiet)
     with (
         logged(folder, manner),
-        progress_display(f"{method.name}, {seeds} seeds", console) as display,
+        progress_display(f"{method.name}, {wishes.seeds} seeds", console) as display,
         together(opened(folder, manner.logs), display) as progress,
     ):
-        found = fit_seeds(request.problem, request.readings, method, seeds=seeds, seed=request.seed, progress=progress)
-        result = _best(found, intervals)
+        found = fit_seeds(
+            request.problem, request.readings, method, seeds=wishes.seeds, seed=request.seed, progress=progress
+        )
+        result = _best(found, wishes)
         logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
         # What is asked for is now the seed that was chosen, so that a rerun comes to the same numbers.
         with storing(f"{folder} could not be written to"):
-            write_request(replace(request, seed=result.seed), folder)
+            write_request(replace(request, seed=result.seed), folder, wishes)
             save_with_report(result, folder)
             write_whole(folder / SEEDS, found.table().to_csv(index=False))
-    return result
+    code = tell_result(result, folder, manner)
+    return code if len(found.results) == wishes.seeds else EXIT_INTERRUPTED
 
 
-def _best(found: SeedFits, intervals: bool) -> FitResult:
-    if len(found.results) == 1:
-        return found.chosen
-    if intervals and found.chosen.status not in UNFINISHED:
+def _best(found: SeedFits, wishes: Wishes) -> FitResult:
+    if wishes.intervals and found.chosen.status not in UNFINISHED:
         found = found.sure(how_sure(found.chosen))
-    return found.best
+    best = found.best if len(found.results) > 1 else found.chosen
+    done = sum(each.status is not FitStatus.INTERRUPTED for each in found.results)
+    if done == wishes.seeds:
+        return best
+    note = f"Interrupted after {done} of {wishes.seeds} seeds, of which no checkpoints are kept; fit again for all."
+    return replace(best, notes=(*best.notes, note))
 
 
 def _seeds_table(path: Path, result: FitResult) -> pd.DataFrame:
@@ -76,7 +84,9 @@ def sure_command(run: Path, as_json: bool) -> None:
     result = with_intervals(result)
     if (run / SEEDS).exists():
         result = widened(result, _seeds_table(run / SEEDS, result))
-    save_with_report(result, run)
+    verification = read_verification(run)
+    save(result, run, same_fit=True)
+    report(result, run, verification=verification)
     if as_json:
         told = describe(result)
         print(json.dumps({key: told[key] for key in ("unknowns", "intervals", "intervals_from")}, ensure_ascii=False))  # noqa: T201

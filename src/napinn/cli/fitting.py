@@ -20,7 +20,7 @@ from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, compres
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
-from napinn.request import Request
+from napinn.request import Request, Wishes
 from napinn.run_folder import begin, prepare
 from napinn.training import Method
 
@@ -86,9 +86,10 @@ def fit_command(
     check_readings(bound, table, recipe.double)
     request = Request(bound, table, recipe, seed)
     prepare(folder, overwrite, inputs=[readings, *([problem] if isinstance(problem, Path) else [])])
-    begin(request, folder)
+    wishes = Wishes(seeds, intervals, manner.logs)
+    begin(request, folder, wishes)
     if seeds > 1:
-        return tell_result(run_seeds(request, folder, manner, seeds, intervals), folder, manner)
+        return run_seeds(request, folder, manner, wishes)
     finish = with_intervals if intervals else as_it_is
     return tell_result(run_request(request, folder, manner, finish=finish), folder, manner)
 

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +10,35 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from napinn.cli.running import Manner, exit_code, run_request, tell_result
+from napinn.cli.certainty import with_intervals
+from napinn.cli.running import Manner, as_it_is, exit_code, run_request, tell_result
 from napinn.errors import InputError
 from napinn.leaves import leaves
 from napinn.loggers import LOG
-from napinn.request import MANY_READINGS, READINGS, REQUEST, read_request, read_settings
+from napinn.request import MANY_READINGS, READINGS, REQUEST, read_request, read_settings, read_wishes
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import RESULT, VERIFICATION, begin, load, prepare, versions
+from napinn.training.checkpoints import found as checkpoints_of
 
 LOG_LINES = 400
 BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
 
 
 def resume_command(run: Path, manner: Manner) -> int:
-    request = read_request(run)
-    if (run / RESULT).exists() and read_settings(run / RESULT)["status"] != FitStatus.INTERRUPTED.name:
+    """What was asked for beside the fit, intervals and logs, is asked for again."""
+    request, wishes = read_request(run), read_wishes(run)
+    stopped = (run / RESULT).exists()
+    if stopped and read_settings(run / RESULT)["status"] != FitStatus.INTERRUPTED.name:
         raise InputError(f"{run} is finished, there is nothing to resume; napinn rerun repeats it.")
-    return tell_result(run_request(request, run, manner, resume=True), run, manner)
+    if wishes.seeds > 1:
+        raise InputError(
+            f"{run} was to fit {wishes.seeds} seeds, of which no checkpoints are kept; fit again with --overwrite."
+        )
+    if stopped and not checkpoints_of(run):
+        raise InputError(f"{run} kept no checkpoint to go on from; napinn rerun repeats it from the beginning.")
+    finish = with_intervals if wishes.intervals else as_it_is
+    manner = replace(manner, logs=wishes.logs)
+    return tell_result(run_request(request, run, manner, resume=True, finish=finish), run, manner)
 
 
 def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:

@@ -23,6 +23,7 @@ from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import describe, save
 from napinn.training import EVERY, Checkpoints
+from napinn.verification.findings import Verification
 
 Finish = Callable[[FitResult], FitResult]
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -74,9 +75,11 @@ def save_with_report(result: FitResult, folder: Path, truth: Truth | None = None
     report(result, folder, truth)
 
 
-def report(result: FitResult, folder: Path, truth: Truth | None = None) -> None:
+def report(
+    result: FitResult, folder: Path, truth: Truth | None = None, verification: Verification | None = None
+) -> None:
     with storing(f"the report could not be written to {folder}"):
-        write_report(result, folder / "report.html", truth)
+        write_report(result, folder / "report.html", truth, verification=verification)
 
 
 @contextlib.contextmanager
