@@ -36,6 +36,8 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
             )
         _label(axes, str(name), "outliers, %", "rMSE")
         axes.set_yscale("log")
+        for part in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            part("{x:g}")
     panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
