@@ -127,8 +127,10 @@ def alive(pid: int) -> bool:
 def study_in_a_process(marks: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The study of `squares`, 0.4 s a job, in a session of its own, once it is well under way."""
     code = dedent(f"""
-        import sys
+        import signal, sys
         from pathlib import Path
+        # Tests may run in the background, where a shell has interrupts ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         import {HERE} as tests
         tests.run(tests.squares(Path({str(marks)!r}), 6, sleep=0.4), Path({str(folder)!r}))
