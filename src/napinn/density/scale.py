@@ -7,8 +7,9 @@ import abc
 from dataclasses import dataclass
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from napinn.scaling import MAD_TO_STD, NEGLIGIBLE
 
@@ -91,10 +92,10 @@ class RunningSpread(Scale):
 
     def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:
         batch = self.measure(misfits, owner, len(now.scale))
-        told = jnp.bincount(owner, length=len(now.scale)) >= FEWEST
-        new = jnp.where(told, 1.0 - self.decay, 0.0).astype(misfits.dtype)
-        old = 1.0 - new
-        return Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
+        old, new = self.decay, 1.0 - self.decay
+        moved = Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
+        told = jnp.sum(_members(owner, len(now.scale)), axis=1) >= FEWEST
+        return jax.tree.map(lambda after, before: jnp.where(told, after, before), moved, now)
 
     @property
     def negligible(self) -> float:
@@ -105,5 +106,8 @@ def _medians(values: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -
     """By field; nan for a field that has none."""
     if fields == 1:
         return jnp.median(values)[None]
-    mine = owner[None, :] == jnp.arange(fields)[:, None]
-    return jnp.nanmedian(jnp.where(mine, values[None, :], jnp.nan), axis=1)
+    return jnp.nanmedian(jnp.where(_members(owner, fields), values[None, :], jnp.nan), axis=1)
+
+
+def _members(owner: Int[Array, " n"], fields: int) -> Bool[Array, "f n"]:
+    return owner[None, :] == jnp.arange(fields)[:, None]
