@@ -54,5 +54,6 @@ def detail(snapshot: Snapshot) -> str:
     parts += [f"{name} {value:.4g}" for name, value in snapshot.unknowns.items()]
     if snapshot.gate and snapshot.losses["data"]:
         parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
-    parts.append(f"{snapshot.steps_a_second:.0f} steps/s")
+    rate = snapshot.steps_a_second
+    parts.append(f"{rate:.{0 if rate >= 10.0 else 1}f} steps/s")
     return "  ".join(parts)
