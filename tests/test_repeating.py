@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from napinn import FitStatus, load, save
-from napinn.cli import main, progress, repeating, running
+from napinn.cli import certainty, main, progress, running
 from napinn.request import Request, Wishes
 from napinn.run_folder import begin
 
@@ -95,7 +95,7 @@ def check_bundle(napinn):
 def test_what_was_asked_beside_the_fit_is_asked_again_when_it_is_resumed(napinn, finished, monkeypatch):
     logged = []
     monkeypatch.setattr(running, "fit", lambda *_, **__: finished)
-    monkeypatch.setattr(repeating, "with_intervals", lambda result: replace(result, notes=("with intervals",)))
+    monkeypatch.setattr(certainty, "with_intervals", lambda result: replace(result, notes=("with intervals",)))
     monkeypatch.setattr(running, "opened", lambda folder, names: logged.extend(names) or [])
     request, run = Request(finished.problem, finished.readings, finished.method), Path("run")
     run.mkdir()

@@ -114,26 +114,20 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
         return [(FitStatus.REJECTS_MOST, note)]
     gated = any(phase.kind is Kind.GATED for phase in result.method.phases)
     if share == 0.0 and gated and result.law is not None:
-        impossible = int(np.sum(_surprise(result) > CLIP))
+        impossible = int(np.sum(-result.log_densities > CLIP))
         if impossible > max(3.0, 0.01 * len(result.readings)):
             note = f"The law finds {impossible} readings all but impossible, and the gate flags none."
             return [(FitStatus.REJECTS_NOTHING, note)]
     return []
 
 
-def _surprise(result: FitResult) -> np.ndarray:
-    """Negative log-density of every standardised misfit."""
-    found, misfits = np.zeros(len(result.readings)), result.standard_misfits
-    for index, noise in enumerate(result.noise.values()):
-        mine = result.readings.field_index == index
-        found[mine] = -noise.log_prob(misfits[mine]) - np.log(noise.scale)
-    return found
-
-
 def _doubts_of_bounds(result: FitResult) -> list[Doubt]:
     found: list[Doubt] = []
+    unknowns = result.problem.unknowns
+    if all(unknown.low is None and unknown.high is None for unknown in unknowns.values()):
+        return found
     sizes = np.asarray(_natural_frame(result)[0].unknowns, float)
-    for (name, unknown), width in zip(result.problem.unknowns.items(), sizes, strict=True):
+    for (name, unknown), width in zip(unknowns.items(), sizes, strict=True):
         if unknown.low is not None and unknown.high is not None:
             width = min(width, unknown.high - unknown.low)
         for bound in (unknown.low, unknown.high):

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from napinn.density import Density, Standard
+from napinn.density.scale import members
 
 CLIP = 12.0
 SIDE_WIDTH = 0.5
@@ -59,7 +60,7 @@ class Likelihood:
         scale = standard.scale[owner]
         pull = jnp.where(-log_prob < self.clip, -jnp.mean(scale**2) / scale * slope, 0.0)
         pull = weights * pull if self.gated else pull
-        member = (owner[None, :] == jnp.arange(len(standard.scale))[:, None]).astype(misfit.dtype)
+        member = members(owner, len(standard.scale)).astype(misfit.dtype)
         if self.profiled:
             pull = pull - (_mean(member, pull) @ member)
         moved = misfit - jax.lax.stop_gradient(misfit)

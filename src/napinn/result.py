@@ -202,6 +202,15 @@ class FitResult:
         return self.readings.standard(self.misfits)
 
     @property
+    def log_densities(self) -> np.ndarray:
+        """Of every reading under the learned law, in the law's own units: fields of different units share one gate."""
+        found, misfits = np.zeros(len(self.readings)), self.standard_misfits
+        for index, noise in enumerate(self.noise.values()):
+            mine = self.readings.field_index == index
+            found[mine] = noise.log_prob(misfits[mine]) + np.log(noise.scale)
+        return found
+
+    @property
     def flagged(self) -> np.ndarray:
         return self.reliability < FLAG_BELOW
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.readings import Readings, order_axis
+from napinn.readings import Readings
 
 FEWEST_SENSORS = 6
 STRETCHES = 30
@@ -42,7 +42,7 @@ def groups_of(readings: Readings, used: np.ndarray) -> Groups:
 
 def _along(readings: Readings) -> np.ndarray:
     """The coordinate that a record runs along: time, or else the last."""
-    axis = order_axis(readings.coordinates, readings.columns.clocks)
+    axis = readings.order_axis
     return readings.points[:, -1 if axis is None else axis]
 
 

@@ -77,10 +77,9 @@ def anchors(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """What holds the median misfit of each field at zero: the side that each reading is on, how the mean side of a
     field follows each misfit (fields by readings), and the weight of a squared mean; None where nothing does."""
-    loss = last_phase(method).loss
-    if not isinstance(loss, Likelihood) or loss.anchor == 0.0 or law is None or method.gating is None:
-        return None
-    if last_phase(method).kind is Kind.POLISH:
+    last = last_phase(method)
+    loss, fixed = last.loss, last.kind is Kind.POLISH
+    if not isinstance(loss, Likelihood) or loss.anchor == 0.0 or fixed or law is None or method.gating is None:
         return None
     scale = law.standard.scale
     weights = np.asarray(reliabilities(method.gating, learned, law, jnp.asarray(misfit), jnp.asarray(owner)))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from napinn.checks.findings import Finding, Weight
 from napinn.problem import Problem
-from napinn.readings import Readings, at_the_same_place, order_axis, outside, repeated, told_apart
+from napinn.readings import Readings, at_the_same_place, outside, repeated, told_apart
 from napinn.scaling import robust_std
 
 FAR = 8.0
@@ -70,7 +70,7 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _stretches(problem: Problem, readings: Readings) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
     """Sensor, field, times and values of each series that is long enough to judge."""
-    axis = order_axis(readings.coordinates, readings.columns.clocks)
+    axis = readings.order_axis
     if axis is None:
         return
     numbers, names = readings.numbered_sensors

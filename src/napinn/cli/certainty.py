@@ -12,7 +12,7 @@ from rich.markup import escape
 from napinn.certainty import how_sure
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
-from napinn.cli.running import Manner, logged, report, save_with_report, show_unknowns, tell_result
+from napinn.cli.running import Finish, Manner, as_it_is, logged, report, save_with_report, show_unknowns, tell_result
 from napinn.errors import InputError, storing
 from napinn.io import read_csv
 from napinn.io.whole import write_whole
@@ -32,6 +32,11 @@ def with_intervals(result: FitResult) -> FitResult:
     if result.status in UNFINISHED:
         return result
     return replace(result, certainty=how_sure(result))
+
+
+def finishing(wishes: Wishes) -> Finish:
+    """What is made of a fit before it is saved."""
+    return with_intervals if wishes.intervals else as_it_is
 
 
 def run_seeds(request: Request, folder: Path, manner: Manner, wishes: Wishes) -> int:

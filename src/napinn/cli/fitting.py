@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from napinn.cli.certainty import run_seeds, with_intervals
-from napinn.cli.running import Manner, as_it_is, run_request, tell_result
+from napinn.cli.certainty import finishing, run_seeds
+from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
 from napinn.fitting import check_readings
 from napinn.io import PLAIN, read_file
@@ -90,8 +90,7 @@ def fit_command(
     begin(request, folder, wishes)
     if seeds > 1:
         return run_seeds(request, folder, manner, wishes)
-    finish = with_intervals if intervals else as_it_is
-    return tell_result(run_request(request, folder, manner, finish=finish), folder, manner)
+    return tell_result(run_request(request, folder, manner, finish=finishing(wishes)), folder, manner)
 
 
 def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:

@@ -10,8 +10,8 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from napinn.cli.certainty import with_intervals
-from napinn.cli.running import Manner, as_it_is, exit_code, run_request, tell_result
+from napinn.cli.certainty import finishing
+from napinn.cli.running import Manner, exit_code, run_request, tell_result
 from napinn.errors import InputError
 from napinn.leaves import leaves
 from napinn.loggers import LOG
@@ -36,9 +36,8 @@ def resume_command(run: Path, manner: Manner) -> int:
         )
     if stopped and not checkpoints_of(run):
         raise InputError(f"{run} kept no checkpoint to go on from; napinn rerun repeats it from the beginning.")
-    finish = with_intervals if wishes.intervals else as_it_is
     manner = replace(manner, logs=wishes.logs)
-    return tell_result(run_request(request, run, manner, resume=True, finish=finish), run, manner)
+    return tell_result(run_request(request, run, manner, resume=True, finish=finishing(wishes)), run, manner)
 
 
 def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:

@@ -94,7 +94,7 @@ class RunningSpread(Scale):
         batch = self.measure(misfits, owner, len(now.scale))
         old, new = self.decay, 1.0 - self.decay
         moved = Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
-        told = jnp.sum(_members(owner, len(now.scale)), axis=1) >= FEWEST
+        told = jnp.sum(members(owner, len(now.scale)), axis=1) >= FEWEST
         return jax.tree.map(lambda after, before: jnp.where(told, after, before), moved, now)
 
     @property
@@ -106,8 +106,9 @@ def _medians(values: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -
     """By field; nan for a field that has none."""
     if fields == 1:
         return jnp.median(values)[None]
-    return jnp.nanmedian(jnp.where(_members(owner, fields), values[None, :], jnp.nan), axis=1)
+    return jnp.nanmedian(jnp.where(members(owner, fields), values[None, :], jnp.nan), axis=1)
 
 
-def _members(owner: Int[Array, " n"], fields: int) -> Bool[Array, "f n"]:
+def members(owner: Int[Array, " n"], fields: int) -> Bool[Array, "f n"]:
+    """Which misfits are of which field."""
     return owner[None, :] == jnp.arange(fields)[:, None]

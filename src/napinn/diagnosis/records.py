@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.problem import Problem
-from napinn.readings import Readings, order_axis
+from napinn.readings import Readings
 from napinn.scaling import NEGLIGIBLE, robust_std
 
 
@@ -67,7 +67,7 @@ def _after(unit: str) -> str:
 
 
 def units_of(problem: Problem, readings: Readings, field: str) -> Units:
-    axis = order_axis(readings.coordinates, readings.columns.clocks)
+    axis = readings.order_axis
     time = "" if axis is None else readings.coordinates[axis]
     units: Mapping[str, str] = problem.units
     return Units(field, units.get(field, ""), time, units.get(time, ""))
@@ -78,7 +78,7 @@ def records_of(readings: Readings, predicted: np.ndarray, field: int) -> list[Re
     chosen = np.flatnonzero(readings.field_index == field)
     if not chosen.size:
         return []
-    axis = order_axis(readings.coordinates, readings.columns.clocks)
+    axis = readings.order_axis
     times = None if axis is None else readings.points[:, axis]
     misfits = readings.standard(readings.values - predicted)
     numbers, names = readings.numbered_sensors

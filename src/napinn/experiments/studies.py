@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from napinn.density import EBM, GMM, KDE, BatchStd, Compressed
+from napinn.density import EBM, GMM, KDE, BatchStd
 from napinn.experiments import pictures, tables
 from napinn.experiments.cases import CLEAN, Case
 from napinn.experiments.presets import Preset
 from napinn.likelihood import Likelihood
 from napinn.losses import Absolute, QGaussian, Squared
-from napinn.methods import LIKE_DEFAULT, b_pinn, lad_pinn, law_pinn, mad_pinn, na_pinn, or_pinn, pinn
+from napinn.methods import LIKE_DEFAULT, b_pinn, compressed, lad_pinn, law_pinn, mad_pinn, na_pinn, or_pinn, pinn
 from napinn.training import LBFGS, SOAP, Adam, Cosine, FixedCost, Kind, Method, Phase
 
 Make = Callable[..., Method]
@@ -208,8 +208,8 @@ def ablation(preset: Preset) -> Iterator[Case]:
         "gated squares": preset.own(law_pinn, loss=Squared()),
         "warm-up with squares": dataclasses.replace(whole, phases=squares),
         "Adam": preset.own(law_pinn, optimiser=Adam(1e-3)),
-        "law: GMM": preset.own(law_pinn, estimator=Compressed(GMM())),
-        "law: KDE": preset.own(law_pinn, estimator=Compressed(KDE())),
+        "law: GMM": preset.own(law_pinn, estimator=compressed(GMM())),
+        "law: KDE": preset.own(law_pinn, estimator=compressed(KDE())),
         "law not compressed": preset.own(law_pinn, estimator=EBM()),
         "averaged weights": dataclasses.replace(whole, phases=averaged),
         "L-BFGS polish": dataclasses.replace(whole, phases=(*whole.phases, polish)),

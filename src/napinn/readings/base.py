@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError
+from napinn.readings.axes import order_axis
 
 ADDED_COLUMNS = ("predicted", "misfit", "reliability", "verdict")
 """What a finished fit adds to a table; columns of these names from an earlier fit are replaced."""
@@ -93,6 +94,11 @@ class Readings:
     def missing_rows(self) -> int:
         """How many rows of the table hold no reading at all."""
         return len(self.table) - len(np.unique(self.rows))
+
+    @property
+    def order_axis(self) -> int | None:
+        """The coordinate along which the readings of a sensor follow each other."""
+        return order_axis(self.coordinates, self.columns.clocks)
 
     @property
     def spread(self) -> np.ndarray | None:

@@ -94,12 +94,7 @@ def _edges(misfits: np.ndarray) -> np.ndarray:
 
 def scores(result: FitResult) -> np.ndarray:
     """Standardised log-density of every reading, beside those that were not left out: what the gate saw at the end."""
-    found, misfits = np.zeros(len(result.readings)), result.standard_misfits
-    for number, field in enumerate(result.problem.fields):
-        chosen = result.readings.field_index == number
-        noise = result.noise[field]
-        # In the law's own units, because fields of different units share one gate.
-        found[chosen] = noise.log_prob(misfits[chosen]) + np.log(noise.scale)
+    found = result.log_densities
     used = found[result.reliability > 0.0]
     return (found - used.mean()) / max(float(used.std()), 1e-6)
 
