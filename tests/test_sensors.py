@@ -78,20 +78,22 @@ def test_a_field_that_is_wrong_in_places_does_not_make_sensors_faulty() -> None:
 
 
 def test_readings_without_noise_leave_the_fields_own_error_which_is_no_fault() -> None:
-    """A field that is wrong by 0.3 % of its variation around one place, and at rest at another; one sensor really
-    scatters, one is really stuck."""
+    """A field that is wrong by 0.3 % of its variation around one place, and at rest at others, where it is fitted with
+    a tremor that looks like a gain of zero; one sensor really scatters, one is really stuck, one at rest is offset."""
     table = plane()
     x, y, t = table.points.T
     wrong = 2e-3 * np.exp(-30.0 * ((x - 0.4) ** 2 + (y - 0.6) ** 2)) * (1.0 + t) + 1e-5 * np.sin(40.0 * (x + y + t))
     values, truth = table.values.copy(), table.truth[:, 0].copy()
     values[table.sensors == "s7", 0] += np.random.default_rng(0).normal(0.0, 0.2, 100)
     values[table.sensors == "s50", 0] = values[table.sensors == "s50", 0][0]
-    resting = table.sensors == "s120"
+    resting = np.isin(table.sensors, ["s120", "s121", "s122"])
     values[resting, 0] = truth[resting] = 0.3
-    wrong[resting] = 1e-3 * np.sin(6.0 * t[resting])
+    wrong[resting] = 1e-3 * np.sin(30.0 * t[resting])
+    wrong[table.sensors == "s121"] *= 4.0
+    values[table.sensors == "s122", 0] += 0.2
     readings = as_readings(dataclasses.replace(table, values=values))
     found = {one.sensor: one.verdict for one in judge(PLANE, readings, truth + wrong) if one.verdict.faulty}
-    assert found == {"s7": Verdict.NOISY, "s50": Verdict.STUCK}
+    assert found == {"s7": Verdict.NOISY, "s50": Verdict.STUCK, "s122": Verdict.OFFSET}
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ MATTERS = 0.5
 """Faults below this many deviations of a sensor's noise are not worth a word."""
 NOISY_FROM = 2.0
 """A noisy sensor scatters at least so many times as much as the typical one."""
+MOVES_FROM = 5.0
+"""Where the field moves by less than this many negligible misfits, its own error would pass for a wrong gain."""
 FAR = 4.0
 """Misfits further off than this many deviations tell no more than that they are far."""
 TESTS = 5
@@ -125,6 +127,8 @@ class _Field:
     drift: Compared
     gain: Compared
     noisy: Compared
+    moving: list[np.ndarray | None]
+    """The field along each record; None where it moves too little to show a gain."""
     odd: np.ndarray
     """Whether both tests of some fault call a sensor odd."""
 
@@ -133,15 +137,16 @@ class _Field:
         counts = np.array([len(record) for record in records])
         medians = np.array([np.median(record.misfits) for record in records])
         spreads = np.array([robust_std(record.misfits) for record in records])
-        noise = float(np.median(spreads))
+        noise, floor = float(np.median(spreads)), max(negligible(records), TINY)
         error = noise / np.sqrt(counts)
         offset = compared(medians, MEDIAN_ERROR * error, chance)
         drifts, drift_ranks = _slopes(records, [record.times for record in records])
-        gains, gain_ranks = _slopes(records, [record.predicted for record in records])
+        fields = [record.predicted for record in records]
+        moving = [field if np.ptp(field) > MOVES_FROM * floor else None for field in fields]
+        gains, gain_ranks = _slopes(records, moving)
         # A line's rise over the whole of an evenly spread record is known √12 times as badly as its middle.
         drift = compared(drifts, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)
         gain = compared(gains, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)
-        floor = max(negligible(records), TINY)
         far = FAR * max(noise, floor)
         sizes = np.array([_left(record.misfits - m, far) for record, m in zip(records, medians, strict=True)])
         noisy = compared(np.log(np.maximum(sizes, floor)), 1.0 / np.sqrt(counts), chance)
@@ -153,12 +158,12 @@ class _Field:
                 (gain, gain_ranks),
             )
         ]
-        return _Field(records, noise, offset, drift, gain, noisy, np.any(odd, axis=0))
+        return _Field(records, noise, offset, drift, gain, noisy, moving, np.any(odd, axis=0))
 
     def verdict(self, number: int, units: Units) -> SensorVerdict:
         record = self.records[number]
         if self.odd[number]:
-            named = _best_explanation(record)
+            named = _best_explanation(record, self.moving[number])
             return _verdict(record, units, named, self._evidence(number, named, units))
         if self.noisy.odd[number] and self.noisy.effects[number] > np.log(NOISY_FROM):
             return _verdict(record, units, Verdict.NOISY, self._evidence(number, Verdict.NOISY, units))
@@ -199,12 +204,12 @@ class _Field:
                 )
 
 
-def _best_explanation(record: Record) -> Verdict:
-    """The fault that leaves least of the misfits, in nats, with what its numbers cost."""
+def _best_explanation(record: Record, field: np.ndarray | None) -> Verdict:
+    """The fault that leaves least of the misfits, in nats, with what its numbers cost; `field` where it moves."""
     far = FAR * robust_std(record.misfits)
     left: dict[Verdict, float] = {}
     for verdict, along in (
-        (Verdict.OFFSET, None), (Verdict.DRIFTING, record.times), (Verdict.GAIN, record.predicted)
+        (Verdict.OFFSET, None), (Verdict.DRIFTING, record.times), (Verdict.GAIN, field)
     ):  # fmt: skip
         rest, price = record.misfits, 0.0
         if along is not None:
