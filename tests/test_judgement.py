@@ -145,6 +145,17 @@ def test_a_gate_that_lets_the_impossible_through_is_doubted(finished):
     assert "20 readings all but impossible" in notes[0]
 
 
+@pytest.mark.parametrize(("noise_share", "weight", "told"), [(0.0, 0.1, True), (1.0, 0.1, False), (0.0, 0.0, False)])
+def test_flags_on_what_neighbours_share_are_told_to_mean_little(finished, noise_share, weight, told):
+    """Unless all are of sensors that were left out, whose records speak for themselves."""
+    reliability = np.ones(len(finished.readings))
+    reliability[::10] = weight
+    law = replace(finished.law, noise_share=jnp.asarray(noise_share))
+    status, notes = judge(replace(finished, law=law, reliability=reliability))
+    assert status.trusted
+    assert any("flags on single readings mean little" in note for note in notes) is told
+
+
 def test_a_law_without_spread_or_without_a_total_is_no_law(finished):
     flat = replace(finished.law.standard, scale=jnp.full((1,), 1e-6, finished.law.standard.scale.dtype))
     status, notes = judge(replace(finished, law=replace(finished.law, standard=flat)))

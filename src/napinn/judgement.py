@@ -28,6 +28,8 @@ Doubt = tuple[FitStatus, str]
 
 MOST_FLAGGED = 0.45
 """Robust estimates break down at one half, and close to it they cannot be told from broken ones."""
+MOSTLY_NOISE = 0.5
+"""The share of noise in the misfits below which a law of them says more of the field than of the sensors."""
 NEAR_BOUND = 1e-4
 """How close to its bound an unknown stands, as a share of its natural size, or of its range where that is less."""
 NEGLIGIBLE = 1e-3
@@ -52,9 +54,10 @@ def judge(result: FitResult) -> tuple[FitStatus, tuple[str, ...]]:
         *_doubts_of_bounds(result),
         *_doubts_of_unknowns(result),
     ]
+    notes = (*(note for _, note in doubts), *_remarks(result))
     if doubts:
-        return doubts[0][0], tuple(note for _, note in doubts)
-    return (FitStatus.CONVERGED if _settled(result) else FitStatus.BUDGET_SPENT), ()
+        return doubts[0][0], notes
+    return (FitStatus.CONVERGED if _settled(result) else FitStatus.BUDGET_SPENT), notes
 
 
 def judge_seeds(results: Sequence[FitResult]) -> tuple[FitStatus, tuple[str, ...]]:
@@ -119,6 +122,17 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
             note = f"The law finds {impossible} readings all but impossible, and the gate flags none."
             return [(FitStatus.REJECTS_NOTHING, note)]
     return []
+
+
+def _remarks(result: FitResult) -> tuple[str, ...]:
+    """What a reader should know of a fit that nothing speaks against."""
+    singled_out = result.flagged & (result.reliability > 0.0)
+    if result.law is None or float(result.law.noise_share) >= MOSTLY_NOISE or not singled_out.any():
+        return ()
+    return (
+        "Neighbouring readings have misfits alike, which are less noise than error of the field or of the equations: "
+        "flags on single readings mean little.",
+    )
 
 
 def _doubts_of_bounds(result: FitResult) -> list[Doubt]:
