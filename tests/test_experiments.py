@@ -69,6 +69,20 @@ def test_an_unfinished_study_says_so(tmp_path, smoke):
     assert len(list((tmp_path / "fits").iterdir())) == 5
 
 
+def test_a_part_of_a_study_is_run_alone_and_written_beside_what_is_finished(tmp_path, smoke):
+    folder, _ = smoke
+    before = next(case for case in STUDIES["backbones"].cases(PRESETS["smoke"]) if case.label == "kan/pinn")
+    (tmp_path / "fits").mkdir()
+    (tmp_path / "fits" / before.job().name).symlink_to(folder / "fits" / before.job().name)
+    (written,) = reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlp/p*")
+    assert sorted(pd.read_csv(written.files[0])["label"]) == ["kan/pinn", "mlp/pinn"]
+    assert (written.fits, written.asked) == (2, 4)
+    with pytest.raises(
+        InputError, match="no fit here is called 'allen_cahn/mlb/pinn'; did you mean 'allen_cahn/mlp/pinn'"
+    ):
+        reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlb/pinn")
+
+
 def row_of(case: Case) -> dict[str, Any]:
     """What a fit leaves, as far as tables and pictures look at it."""
     flat = [0.5] * SLICE_SIDE**2

@@ -362,13 +362,14 @@ def reproduce(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/studies/PRESET.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; the default is one a core.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
+    matching: Annotated[str, typer.Option(help="Run only such fits, as 'allen_cahn/fls/*': benchmark/label.")] = "*",
     only_finished: Annotated[bool, typer.Option("--only-finished", help="Run nothing; write what there is.")] = False,
     json: Json = False,
 ) -> None:
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
     from napinn.cli.reproducing import reproduce_command
 
-    raise typer.Exit(reproduce_command(study, preset, seeds, out, workers, cluster, only_finished, json))
+    raise typer.Exit(reproduce_command(study, preset, seeds, out, workers, cluster, matching, only_finished, json))
 
 
 def run() -> None:

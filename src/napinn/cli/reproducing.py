@@ -18,11 +18,13 @@ def reproduce_command(
     out: Path | None,
     workers: int | None,
     cluster: str | None,
+    matching: str,
     only_finished: bool,
     as_json: bool,
 ) -> int:
     folder = out or Path("runs") / "studies" / preset
-    options: dict[str, Any] = {"seeds": seeds, "workers": workers, "cluster": cluster, "only_finished": only_finished}
+    options: dict[str, Any] = {"seeds": seeds, "workers": workers, "cluster": cluster}
+    options |= {"matching": matching, "only_finished": only_finished}
     try:
         with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
             written = reproduce(name, preset, folder, progress=progress, **options)

@@ -2,8 +2,9 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.figure import Figure
 
-from napinn.engine import Outcome, run_jobs
+from napinn.engine import Job, Outcome, run_jobs
 from napinn.engine.store import finished
 from napinn.errors import InputError, nearest, storing
 from napinn.experiments.cases import SLICE_SIDE, Case
@@ -42,12 +43,14 @@ def reproduce(
     workers: int | None = None,
     cluster: Any = None,
     progress: Callable[[Any], None] | None = None,
+    matching: str = "*",
     only_finished: bool = False,
 ) -> list[Reproduced]:
     """One study by name, or `all`; fits that were finished before, by any study, are not run again.
 
-    `seeds` takes another number of seeds than the preset's; `only_finished` runs nothing and writes what there is.
-    """
+    `seeds` takes another number of seeds than the preset's. `matching` is a pattern of benchmark/label, such as
+    "allen_cahn/fls/*": only such fits are run, and what is finished of the others is written beside them.
+    `only_finished` runs nothing and writes what there is."""
     if preset not in PRESETS:
         raise InputError(f"there is no preset '{preset}'; {nearest(preset, PRESETS)}")
     if name != "all" and name not in STUDIES:
@@ -55,14 +58,26 @@ def reproduce(
     studies = list(STUDIES.values()) if name == "all" else [STUDIES[name]]
     size = PRESETS[preset] if seeds is None else dataclasses.replace(PRESETS[preset], seeds=seeds)
     cases = {study.name: list(study.cases(size)) for study in studies}
-    jobs = {case.job().name: case.job() for group in cases.values() for case in group}
-    if only_finished:
-        found = [finished(job, folder / "fits") for job in jobs.values()]
-        outcomes = [outcome for outcome in found if outcome is not None]
-    else:
-        outcomes = run_jobs(list(jobs.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress)
+    every = [case for group in cases.values() for case in group]
+    chosen = {} if only_finished else _chosen(every, matching)
+    others = {case.job().name: case.job() for case in every if case.job().name not in chosen}
+    found = [finished(job, folder / "fits") for job in others.values()]
+    outcomes = [outcome for outcome in found if outcome is not None]
+    if chosen:
+        outcomes += run_jobs(
+            list(chosen.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress
+        )
     by_name = {outcome.job.name: outcome for outcome in outcomes}
     return [write_study(study, cases[study.name], by_name, preset, folder) for study in studies]
+
+
+def _chosen(cases: Iterable[Case], matching: str) -> dict[str, Job]:
+    """The jobs that a pattern chooses, by name; a fit of several studies is one job."""
+    jobs = [(f"{case.benchmark}/{case.label}", case.job()) for case in cases]
+    chosen = {job.name: job for name, job in jobs if fnmatchcase(name, matching)}
+    if not chosen:
+        raise InputError(f"no fit here is called '{matching}'; {nearest(matching, [name for name, _ in jobs])}")
+    return chosen
 
 
 def write_study(study: Study, cases: list[Case], outcomes: dict[str, Outcome], preset: str, folder: Path) -> Reproduced:
