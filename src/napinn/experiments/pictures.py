@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.special import expit
 
 from napinn.experiments.cases import SLICE_SIDE
+from napinn.experiments.tables import confused
+from napinn.gate import FLAG_BELOW
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure
 
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:")
@@ -103,15 +106,24 @@ def seconds(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def gate(rows: pd.DataFrame) -> Figure:
-    """The trained gate: reliability over the standardised log-density of readings."""
-    scores = rows["extras"].iloc[0]["score"]
-    figure, (axes,) = new_figure(5.5, 3.2)
-    weight = np.array(scores["reliability"])
-    colours = np.where(weight < 0.5, FLAGGED, GOOD)
-    axes.scatter(scores["score"], weight, s=8, c=list(colours), linewidths=0)
-    axes.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
-    _label(axes, "Reliability gate", "standardised log-density", "reliability")
+def confusion(rows: pd.DataFrame) -> Figure:
+    """How many outliers and good readings were rejected, and the trained gate's curve with readings on it."""
+    first = rows.iloc[0]
+    figure, (left, right) = new_figure(8.5, 3.2, 2)
+    matrix = confused(first)
+    left.imshow(matrix.div(matrix.sum(axis=1), axis=0), cmap="Greys", vmin=0.0, vmax=3.0, aspect="auto")
+    for (line, column), count in np.ndenumerate(matrix.to_numpy()):
+        left.text(column, line, f"{count:,}", ha="center", va="center", fontsize=12)
+    left.set_xticks([0, 1], list(matrix.columns))
+    left.set_yticks([0, 1], list(matrix.index))
+    _label(left, "Readings", "", "")
+    scores, trace = first["extras"]["score"], first["extras"]["gate"]
+    across, weight = np.array(scores["score"]), np.array(scores["reliability"])
+    along = np.linspace(across.min(), across.max(), 200)
+    right.plot(along, expit(trace["steepness"][-1] * (along + trace["cutoff"][-1])), color=LINE, linewidth=1.0)
+    right.scatter(across, weight, s=8, c=list(np.where(weight < FLAG_BELOW, FLAGGED, GOOD)), linewidths=0, zorder=2)
+    right.axhline(FLAG_BELOW, color="grey", linewidth=0.8, linestyle=":")
+    _label(right, "Reliability gate", "standardised log-density", "reliability")
     return figure
 
 

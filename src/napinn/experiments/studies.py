@@ -239,7 +239,7 @@ STUDIES: Mapping[str, Study] = {
         Study("staged", "With and without stages, 15 % outliers", staged, tables.errors, pictures.bars),
         Study("rejection_cost", "The rejection cost", rejection_cost, tables.errors, pictures.by_label),
         Study("scale", "Running and per-batch scale", scale, tables.errors, pictures.by_ratio),
-        Study("confusion", "Confusion matrix and the gate's curve", confusion, tables.confusion, pictures.gate),
+        Study("confusion", "Confusion matrix and the gate's curve", confusion, tables.confusion, pictures.confusion),
         Study("robustness", "Error over outlier ratios", robustness, tables.errors, pictures.by_ratio),
         Study("noise_density", "Noise law before and after", noise_density, tables.errors, pictures.laws),
         Study("gate_parameters", "Gate over training", gate_parameters, tables.errors, pictures.gate_history),

@@ -73,26 +73,18 @@ def seconds(rows: pd.DataFrame, study: str) -> str:
 
 def confusion(rows: pd.DataFrame, study: str) -> str:
     first = rows.iloc[0]
-    ours = {
-        "outlier_rejected": first["outliers_flagged"],
-        "outlier_accepted": first["outliers"] - first["outliers_flagged"],
-        "normal_rejected": first["good_flagged"],
-        "normal_accepted": first["good_readings"] - first["good_flagged"],
-    }
-    cell = {
-        name: f"{value:,} ({paper()[study, 'na_pinn', 'allen_cahn', 0.1, name]:,.0f})" for name, value in ours.items()
-    }
-    return "\n".join(
-        [
-            "| true label | rejected | accepted |",
-            "|---|---|---|",
-            f"| outlier | {cell['outlier_rejected']} | {cell['outlier_accepted']} |",
-            f"| normal | {cell['normal_rejected']} | {cell['normal_accepted']} |",
-            "",
-            f"Seed {first['seed']}; the paper's numbers in brackets.",
-            "",
-        ]
-    )
+    lines = ["| true label | rejected | accepted |", "|---|---|---|"]
+    for label, counts in confused(first).iterrows():
+        beside = {end: paper()[study, "na_pinn", "allen_cahn", 0.1, f"{label}_{end}"] for end in counts.index}
+        lines.append(f"| {label} | " + " | ".join(f"{counts[end]:,} ({beside[end]:,.0f})" for end in beside) + " |")
+    return "\n".join([*lines, "", f"Seed {first['seed']}; the paper's numbers in brackets.", ""])
+
+
+def confused(row: pd.Series) -> pd.DataFrame:
+    """How many readings were what, and how many of them were rejected and accepted."""
+    rejected = pd.Series({"outlier": row["outliers_flagged"], "normal": row["good_flagged"]})
+    every = pd.Series({"outlier": row["outliers"], "normal": row["good_readings"]})
+    return pd.DataFrame({"rejected": rejected, "accepted": every - rejected})
 
 
 def _pivot(rows: pd.DataFrame, study: str, quantity: str) -> str:
