@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from scipy.special import expit
 
 from napinn.experiments.cases import SLICE_SIDE
@@ -166,7 +167,7 @@ def maps(rows: pd.DataFrame) -> Figure:
         last = {label: chosen[label]["slices"][-1] for label in labels if label in chosen}
         truth = _square(next(iter(last.values()))["true"])
         low, high = truth.min(), truth.max()
-        _image(figure, line[0], truth, f"{name}, truth", low, high)
+        field_image(figure, line[0], truth, f"{name}, truth", low, high)
         worst = max(float(np.abs(_square(cut["fitted"]) - truth).max()) for cut in last.values())
         for label, left, right in zip(labels, line[1::2], line[2::2], strict=True):
             if label not in last:
@@ -174,8 +175,8 @@ def maps(rows: pd.DataFrame) -> Figure:
                 right.set_axis_off()
                 continue
             fitted = _square(last[label]["fitted"])
-            _image(figure, left, fitted, label, low, high)
-            _image(figure, right, np.abs(fitted - truth), "|error|", 0.0, worst)
+            field_image(figure, left, fitted, label, low, high)
+            field_image(figure, right, np.abs(fitted - truth), "|error|", 0.0, worst)
     return figure
 
 
@@ -183,12 +184,13 @@ def _square(values: list[float]) -> np.ndarray:
     return np.array(values).reshape(SLICE_SIDE, SLICE_SIDE)
 
 
-def _image(figure: Figure, axes: Axes, values: np.ndarray, title: str, low: float, high: float) -> None:
+def field_image(figure: Figure, axes: Axes, values: np.ndarray, title: str, low: float, high: float) -> AxesImage:
     image = axes.imshow(values.T, origin="lower", cmap=FIELD_MAP, vmin=low, vmax=high, interpolation="bilinear")
     figure.colorbar(image, ax=axes, shrink=0.8)
     axes.set_title(title, fontsize=8)
     axes.set_xticks([])
     axes.set_yticks([])
+    return image
 
 
 def _label(axes: Axes, title: str, across: str, up: str) -> None:

@@ -17,9 +17,9 @@ from napinn.engine import Job, Outcome, run_jobs
 from napinn.engine.store import finished
 from napinn.errors import InputError, nearest, storing
 from napinn.experiments.cases import SLICE_SIDE, Case
+from napinn.experiments.pictures import field_image
 from napinn.experiments.presets import PRESETS
 from napinn.experiments.studies import STUDIES, Study
-from napinn.report.figures import FIELD_MAP
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,7 @@ def animate(slices: list[dict[str, Any]], path: Path) -> None:
     images = []
     for axes, (name, stack) in zip(figure.subplots(1, 3), stacks.items(), strict=True):
         low, high = span if name != "|error|" else (0.0, float(stack.max()) or 1.0)
-        images.append(axes.imshow(stack[0].T, origin="lower", cmap=FIELD_MAP, vmin=low, vmax=high))
-        figure.colorbar(images[-1], ax=axes, shrink=0.8)
-        axes.set_title(name, fontsize=9)
-        axes.set_xticks([])
-        axes.set_yticks([])
+        images.append(field_image(figure, axes, stack[0], name, low, high))
 
     def draw(frame: int) -> list[Any]:
         for image, stack in zip(images, stacks.values(), strict=True):
