@@ -152,6 +152,23 @@ def test_of_two_starts_the_better_goes_on(better):
     assert np.isclose(found.unknowns["k"], first["k"], rtol=1e-6) == (better == "first")
 
 
+@pytest.mark.parametrize(("weight", "better"), [(0.01, "one"), (100.0, "two")])
+def test_two_starts_are_compared_under_equations_as_heavy_as_in_the_end(weight, better):
+    """Readings that leave the equation half-way: a start under light equations follows them, another does not."""
+    times = np.linspace(0.0, 2.0, 40)
+    values = np.exp(-0.8 * times) + np.where(times < 1.0, 0.0, 0.15 * np.sin(np.pi * (times - 1.0)))
+    problem = Problem({"t": (0.0, 2.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.5)})
+    phases = (
+        Phase("one", Kind.PLAIN, 1000, Absolute(), stiffness=(0.03, 0.03)),
+        Phase("two", Kind.PLAIN, 1000, Absolute(), optimiser=SOAP(), afresh=True, chooses=True),
+        Phase("end", Kind.PLAIN, 1, Absolute(), stiffness=(weight, weight)),
+    )
+    method = Method("two starts", phases, backbone=MLP(16, 2), optimiser=SOAP(), collocation_batch=64, reading_batch=40)
+    found = fit(problem, read_table(pd.DataFrame({"t": times, "u": values}), ("t",), ("u",)), method)
+    first = found.history[found.history.phase == "one"].iloc[-1]
+    assert (abs(found.unknowns["k"] - first["k"]) < 5e-3) == (better == "one")
+
+
 def test_a_latin_hypercube_has_one_point_in_every_part_of_every_axis():
     low, high = jnp.asarray([-1.0, 2.0]), jnp.asarray([1.0, 7.0])
     points = np.asarray(Latin().draw(jax.random.key(0), 64, low, high))

@@ -215,12 +215,13 @@ def _polish_batches(
 
 
 def better_start(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
-    """The state with the better of what the phase found and what was set aside, by the loss that it ended with."""
+    """The state with the better of what the phase found and what was set aside, by its loss under equations as heavy as
+    the fit will end with: one that follows faulty sensors at the equations' cost would win while these weigh little."""
     batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, state.key)
     loss, aside = phase.loss, state.aside
     assert aside is not None
     assert not isinstance(loss, Likelihood)
-    value = owned_jit(lambda learned: plain_loss(problem, loss, learned, batch, phase.stiffness[1])[0])
+    value = owned_jit(lambda learned: plain_loss(problem, loss, learned, batch, method.phases[-1].stiffness[1])[0])
     now, before = (float(value(learned)) for learned in (state.learned, aside))
     return replace(state, learned=state.learned if now < before else aside, aside=None)
 
