@@ -125,7 +125,7 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
 
 
 def _remarks(result: FitResult) -> tuple[str, ...]:
-    """What a reader should know of a fit that nothing speaks against."""
+    """What a reader should know besides, whether or not anything speaks against the fit."""
     singled_out = result.flagged & (result.reliability > 0.0)
     if result.law is None or float(result.law.noise_share) >= MOSTLY_NOISE or not singled_out.any():
         return ()

@@ -141,8 +141,7 @@ class _Field:
         error = noise / np.sqrt(counts)
         offset = compared(medians, MEDIAN_ERROR * error, chance)
         drifts, drift_ranks = _slopes(records, [record.times for record in records])
-        fields = [record.predicted for record in records]
-        moving = [field if np.ptp(field) > MOVES_FROM * floor else None for field in fields]
+        moving = [r.predicted if np.ptp(r.predicted) > MOVES_FROM * floor else None for r in records]
         gains, gain_ranks = _slopes(records, moving)
         # A line's rise over the whole of an evenly spread record is known √12 times as badly as its middle.
         drift = compared(drifts, np.sqrt(12.0) * MEDIAN_ERROR * error, chance)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -58,9 +58,9 @@ def reproduce(
     studies = list(STUDIES.values()) if name == "all" else [STUDIES[name]]
     size = PRESETS[preset] if seeds is None else dataclasses.replace(PRESETS[preset], seeds=seeds)
     cases = {study.name: list(study.cases(size)) for study in studies}
-    every = [case for group in cases.values() for case in group]
-    chosen = {} if only_finished else _chosen(every, matching)
-    others = {case.job().name: case.job() for case in every if case.job().name not in chosen}
+    named = [(f"{case.benchmark}/{case.label}", case.job()) for group in cases.values() for case in group]
+    chosen = {} if only_finished else _chosen(named, matching)
+    others = {job.name: job for _, job in named if job.name not in chosen}
     found = [finished(job, folder / "fits") for job in others.values()]
     outcomes = [outcome for outcome in found if outcome is not None]
     if chosen:
@@ -71,18 +71,18 @@ def reproduce(
     return [write_study(study, cases[study.name], by_name, preset, folder) for study in studies]
 
 
-def _chosen(cases: Iterable[Case], matching: str) -> dict[str, Job]:
+def _chosen(named: Sequence[tuple[str, Job]], matching: str) -> dict[str, Job]:
     """The jobs that a pattern chooses, by name; a fit of several studies is one job."""
-    jobs = [(f"{case.benchmark}/{case.label}", case.job()) for case in cases]
-    chosen = {job.name: job for name, job in jobs if fnmatchcase(name, matching)}
+    chosen = {job.name: job for name, job in named if fnmatchcase(name, matching)}
     if not chosen:
-        raise InputError(f"no fit here is called '{matching}'; {nearest(matching, [name for name, _ in jobs])}")
+        raise InputError(f"no fit here is called '{matching}'; {nearest(matching, [name for name, _ in named])}")
     return chosen
 
 
 def write_study(study: Study, cases: list[Case], outcomes: dict[str, Outcome], preset: str, folder: Path) -> Reproduced:
-    done = [(case, outcomes[case.job().name]) for case in cases if case.job().name in outcomes]
-    failed = tuple(f"{case.label}, {case.job().name}: {o.reason}" for case, o in done if o.row is None)
+    found = [(case, outcomes.get(case.job().name)) for case in cases]
+    done = [(case, outcome) for case, outcome in found if outcome is not None]
+    failed = tuple(f"{case.label}, {o.job.name}: {o.reason}" for case, o in done if o.row is None)
     rows = pd.DataFrame([{"label": case.label, **o.row} for case, o in done if o.row is not None])
     if rows.empty:
         return Reproduced(study.name, (), 0, len(cases), failed)
