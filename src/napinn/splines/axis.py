@@ -1,0 +1,112 @@
+"""B-splines along one coordinate: a graded mesh, the functions that live on it, and exact refinement.
+
+Knots are open (the end knots repeat), so that the field has values and one-sided derivatives up to the ends. Values
+come from the recursion of Cox and de Boor, derivatives from its difference form (de Boor, A Practical Guide to
+Splines, chapter X)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The B-splines of one degree on the cells between ascending `breaks`."""
+
+    breaks: np.ndarray
+    degree: int
+
+    @property
+    def cells(self) -> int:
+        return len(self.breaks) - 1
+
+    @property
+    def size(self) -> int:
+        """How many B-splines there are."""
+        return self.cells + self.degree
+
+    @property
+    def length(self) -> float:
+        return float(self.breaks[-1] - self.breaks[0])
+
+    @cached_property
+    def knots(self) -> np.ndarray:
+        low, high = np.full(self.degree, self.breaks[0]), np.full(self.degree, self.breaks[-1])
+        return np.concatenate([low, self.breaks, high])
+
+    def cell_of(self, places: np.ndarray) -> np.ndarray:
+        """The cell that holds each place; the last break belongs to the last cell."""
+        return np.clip(np.searchsorted(self.breaks, places, side="right") - 1, 0, self.cells - 1)
+
+    def basis(self, places: np.ndarray, order: int = 0, cell: np.ndarray | None = None) -> np.ndarray:
+        """(n, degree + 1): the derivative of this order of the B-splines of each place's cell.
+
+        The first of them has the number of the cell. Beyond the ends a place counts as the end itself."""
+        places = np.clip(places, self.breaks[0], self.breaks[-1])
+        span = (self.cell_of(places) if cell is None else cell) + self.degree
+        if order > self.degree:
+            return np.zeros((len(places), self.degree + 1))
+        values = self._values(places, span, self.degree - order)
+        for degree in range(self.degree - order + 1, self.degree + 1):
+            values = self._raised(values, span, degree)
+        return values
+
+    def _values(self, places: np.ndarray, span: np.ndarray, highest: int) -> np.ndarray:
+        knots, values = self.knots, np.ones((len(places), 1))
+        for degree in range(1, highest + 1):
+            # Column j belongs to the spline that begins at knot span - degree + j.
+            first = span[:, None] - degree + 1 + np.arange(degree)
+            low, high = knots[first], knots[first + degree]
+            share = (places[:, None] - low) / (high - low)
+            new = np.zeros((len(places), degree + 1))
+            new[:, :-1] = (1.0 - share) * values
+            new[:, 1:] += share * values
+            values = new
+        return values
+
+    def _raised(self, values: np.ndarray, span: np.ndarray, degree: int) -> np.ndarray:
+        """One differentiation, which raises the degree of the splines that the columns belong to."""
+        first = span[:, None] - degree + 1 + np.arange(degree)
+        scaled = degree * values / (self.knots[first + degree] - self.knots[first])
+        new = np.zeros((len(values), degree + 1))
+        new[:, :-1] = -scaled
+        new[:, 1:] += scaled
+        return new
+
+    def gauss(self, points: int) -> tuple[np.ndarray, np.ndarray]:
+        """(cells, points): places and weights of Gauss quadrature in every cell; all weights sum to one."""
+        nodes, weights = np.polynomial.legendre.leggauss(points)
+        half = np.diff(self.breaks)[:, None] / 2.0
+        return self.breaks[:-1, None] + half * (1.0 + nodes), half * weights / self.length
+
+    def bisected(self, marked: np.ndarray) -> "Axis":
+        """The axis with every marked cell cut in two."""
+        middle = 0.5 * (self.breaks[:-1] + self.breaks[1:])
+        return Axis(np.sort(np.concatenate([self.breaks, middle[marked]])), self.degree)
+
+    def prolongation(self, finer: "Axis") -> np.ndarray:
+        """The matrix from coefficients to those of the same function on a refined axis, by knot insertion."""
+        extra = np.setdiff1d(finer.breaks, self.breaks)
+        matrix, knots = np.eye(self.size), self.knots
+        for place in extra:
+            span = int(np.searchsorted(knots, place, side="right")) - 1
+            matrix, knots = _inserted(matrix, knots, self.degree, span, place)
+        return matrix
+
+
+def _inserted(
+    matrix: np.ndarray, knots: np.ndarray, degree: int, span: int, place: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Boehm's knot insertion, applied to the rows of a matrix of coefficients."""
+    rows = np.empty((len(matrix) + 1, matrix.shape[1]))
+    rows[: span - degree + 1] = matrix[: span - degree + 1]
+    rows[span + 1 :] = matrix[span:]
+    index = np.arange(span - degree + 1, span + 1)
+    share = ((place - knots[index]) / (knots[index + degree] - knots[index]))[:, None]
+    rows[index] = share * matrix[index] + (1.0 - share) * matrix[index - 1]
+    return rows, np.insert(knots, span + 1, place)
+
+
+def uniform_axis(low: float, high: float, cells: int, degree: int) -> Axis:
+    return Axis(np.linspace(low, high, cells + 1), degree)

@@ -1,0 +1,97 @@
+"""Symmetric banded matrices: assembly from the matrices of cells, Cholesky factors, solutions.
+
+Entries are kept as LAPACK wants them (lower part, a column's entries together), in one flat array, so that assembly is
+one sum over flat positions. LAPACK's banded Cholesky was faster here than sparse direct solvers by a factor of eight
+and more."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.linalg import lapack
+
+MOST_AT_ONCE = 4_000_000
+"""Entries of cell matrices that are summed at once; bounds the memory of their positions."""
+
+
+class NotPositiveError(ArithmeticError):
+    """The matrix has no Cholesky factor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The Cholesky factor of a banded matrix."""
+
+    lower: np.ndarray
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """The solution for one right side (n,) or several (n, k)."""
+        if right.size == 0:
+            return np.zeros_like(right)
+        solution, info = lapack.dpbtrs(self.lower, right, lower=1)
+        if info != 0:
+            raise NotPositiveError
+        return solution
+
+
+class Banded:
+    """A symmetric matrix of a given size and bandwidth, to be added to."""
+
+    def __init__(self, size: int, bandwidth: int) -> None:
+        self.size, self.bandwidth = size, min(bandwidth, size - 1)
+        self.entries = np.zeros(size * (self.bandwidth + 1))
+
+    def copy(self) -> "Banded":
+        other = Banded.__new__(Banded)
+        other.size, other.bandwidth, other.entries = self.size, self.bandwidth, self.entries.copy()
+        return other
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self.entries.reshape(self.size, -1)[:, 0]
+
+    def add_cells(self, first: np.ndarray, offsets: np.ndarray, matrices: np.ndarray) -> None:
+        """Add symmetric matrices (cells, L, L) whose rows are the coefficients `first + offsets`."""
+        row, column = np.tril_indices(len(offsets))
+        # Offsets ascend, so a lower entry of a cell is a lower entry of the whole.
+        inside = offsets[column] * (self.bandwidth + 1) + offsets[row] - offsets[column]
+        pick = row * len(offsets) + column
+        flat = matrices.reshape(len(matrices), -1)
+        step = max(1, MOST_AT_ONCE // len(row))
+        for start in range(0, len(first), step):
+            part = slice(start, start + step)
+            position = first[part, None] * (self.bandwidth + 1) + inside
+            self._add(position.ravel(), flat[part][:, pick].ravel())
+
+    def add_sparse(self, matrix: sparse.csr_array) -> None:
+        """Add a symmetric sparse matrix."""
+        lower = sparse.tril(matrix).tocoo()
+        row, column = (np.asarray(index, int) for index in (lower.row, lower.col))
+        self._add(column * (self.bandwidth + 1) + row - column, lower.data)
+
+    def _add(self, position: np.ndarray, values: np.ndarray) -> None:
+        low = int(position.min())
+        count = int(position.max()) + 1 - low
+        if len(position) > count // 16:
+            self.entries[low : low + count] += np.bincount(position - low, values, minlength=count)
+        else:
+            np.add.at(self.entries, position, values)
+
+    def factor(self, added: np.ndarray) -> Factor:
+        """The Cholesky factor with `added` on the diagonal."""
+        columns = self.entries.reshape(self.size, self.bandwidth + 1).T.copy(order="F")
+        columns[0] += added
+        lower, info = lapack.dpbtrf(columns, lower=1, overwrite_ab=1)
+        if info != 0:
+            raise NotPositiveError
+        return Factor(lower)
+
+    def times(self, vector: np.ndarray) -> np.ndarray:
+        """The matrix times a vector."""
+        columns = self.entries.reshape(self.size, self.bandwidth + 1)
+        product = columns[:, 0] * vector
+        for distance in range(1, self.bandwidth + 1):
+            below = columns[: self.size - distance, distance]
+            product[distance:] += below * vector[: self.size - distance]
+            product[: self.size - distance] += below * vector[distance:]
+        return product

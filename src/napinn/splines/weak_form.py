@@ -1,0 +1,111 @@
+"""A start for the unknowns from the smoothed field: the equations integrated against bumps.
+
+Integration against functions that vanish at the border is insensitive to noise, and linear in unknowns that stand
+linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used."""
+
+import numpy as np
+
+from napinn.equations import Derivative
+from napinn.splines.axis import uniform_axis
+from napinn.splines.laws import Huber, deviation
+from napinn.splines.space import PointGrid
+from napinn.splines.system import State, System, Units
+
+BUMP_DEGREE = 4
+FEWEST_BUMPS, MOST_BUMPS = 6, 24
+"""Cells of the bumps along each axis."""
+ROUNDS, ROBUST_ROUNDS = 8, 10
+ROBUST_WIDTH = 1.5
+NEARER_TO_BOUND = 0.05
+
+
+def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
+    """The unknowns; None where every equation has a hidden field, or no unknown can be reached."""
+    task = system.task
+    hidden = set(task.problem.hidden)
+    usable = [
+        number
+        for number, equation in enumerate(task.equations)
+        if not any(leaf.field in hidden for leaf in equation.needs if isinstance(leaf, Derivative))
+    ]
+    if not usable or not len(state.unknowns):
+        return None
+    tested = _Tested(system.grid)
+    unknowns = state.unknowns
+    for _ in range(ROUNDS):
+        after = _regressed(system, state.coefficients, unknowns, units, usable, tested)
+        if after is None:
+            return None
+        if np.allclose(after, unknowns, rtol=1e-4, atol=0.0):
+            return after
+        unknowns = after
+    return unknowns
+
+
+class _Tested:
+    """Integrals of point values against all bumps."""
+
+    def __init__(self, grid: PointGrid) -> None:
+        self.grid, self.bumps = grid, []
+        for number, places in zip(grid.space.order, grid.along, strict=True):
+            axis = grid.space.axes[number]
+            cells = max(FEWEST_BUMPS, min(axis.cells, MOST_BUMPS))
+            coarse = uniform_axis(float(axis.breaks[0]), float(axis.breaks[-1]), cells, BUMP_DEGREE)
+            where = places.places.ravel()
+            full = np.zeros((len(where), coarse.size))
+            columns = coarse.cell_of(where)[:, None] + np.arange(BUMP_DEGREE + 1)
+            np.put_along_axis(full, columns, coarse.basis(where), axis=1)
+            inner = full[:, BUMP_DEGREE:-BUMP_DEGREE] * places.weights.ravel()[:, None]
+            self.bumps.append(inner.reshape(*places.places.shape, -1))
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        tensor, dimensions = self.grid.folded(values), len(self.bumps)
+        for position, bumps in enumerate(self.bumps):
+            # The first cell axis and its axis of points go; the axis of bumps comes last.
+            tensor = np.tensordot(tensor, bumps, ([0, dimensions - position], [0, 1]))
+        return tensor.ravel()
+
+
+def _regressed(
+    system: System,
+    coefficients: np.ndarray,
+    unknowns: np.ndarray,
+    units: Units,
+    usable: list[int],
+    tested: _Tested,
+) -> np.ndarray | None:
+    """The unknowns after one robust least-squares step."""
+    residuals = system.residuals(coefficients, unknowns)
+    matrix, right = [], []
+    for number in usable:
+        residual, unit = residuals[number], units.equations[number]
+        slopes = [np.broadcast_to(residual.unknowns.get(name, 0.0), unit.shape) for name in system.task.unknowns]
+        matrix.append(np.stack([tested(slope / unit) for slope in slopes], axis=1))
+        right.append(tested(residual.value / unit))
+    rows, misfit = np.concatenate(matrix), np.concatenate(right)
+    if not (np.isfinite(rows).all() and np.isfinite(misfit).all()):
+        return None
+    reached = np.abs(rows).sum(axis=0) > 0.0
+    if not reached.any():
+        return None
+    after = unknowns.copy()
+    after[reached] += _robust_step(rows[:, reached], misfit)
+    low, high = system.task.low, system.task.high
+    with np.errstate(invalid="ignore"):
+        lowest = np.where(np.isfinite(low), low + NEARER_TO_BOUND * (unknowns - low), low)
+        highest = np.where(np.isfinite(high), high + NEARER_TO_BOUND * (unknowns - high), high)
+    return np.clip(after, lowest, highest)
+
+
+def _robust_step(rows: np.ndarray, misfit: np.ndarray) -> np.ndarray:
+    size = np.sqrt(np.mean(rows**2, axis=0))
+    scaled, weight = rows / size, np.ones(len(misfit))
+    step = np.zeros(rows.shape[1])
+    for _ in range(ROBUST_ROUNDS):
+        step = -np.linalg.lstsq(scaled * weight[:, None], misfit * weight, rcond=None)[0]
+        left = misfit + scaled @ step
+        spread = deviation(left)
+        if spread <= 0.0:
+            break
+        weight = np.sqrt(Huber(ROBUST_WIDTH).curvature(left / spread))
+    return step / size
