@@ -141,7 +141,7 @@ def inside_residuals(problem: Problem, learned: Learned, points: Float[Array, "c
     """What is left of each equation at points of the box, in its unit."""
     unknowns, system = unknown_values(problem, learned), problem.carried
     names = tuple(problem.coordinates)
-    values, applied = learned.field.carry(points, wanted(system), problem.weights(unknowns), names)
+    values, applied = learned.field.carry(points, wanted(system), problem.weights(unknowns, jnp), names)
     residuals = problem.left_over(system, points, values, unknowns, applied)
     units = learned.field.frame.residual[: len(problem.equations)]
     return residuals / jax.lax.stop_gradient(units)[None]

@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from scipy.special import expit
 
 from napinn.equations import (
     RESERVED,
@@ -33,6 +33,7 @@ from napinn.equations import (
     bind_condition,
     evaluate,
     join_operators,
+    namespace,
     operators,
     share_seconds,
     symbol,
@@ -90,14 +91,25 @@ class Unknown:
             return _softplus_inverse((self.high - start) / unit)
         return start / unit
 
-    def value(self, raw: Array, unit: Array | float = 1.0) -> Array:
+    def value(self, raw: Any, unit: Any = 1.0) -> Any:
+        """The coefficient whose raw number is `raw`, a JAX array or a plain number."""
+        sigmoid, softplus = _smooth_maps(raw)
         if self.low is not None and self.high is not None:
-            return self.low + (self.high - self.low) * jax.nn.sigmoid(raw)
+            return self.low + (self.high - self.low) * sigmoid(raw)
         if self.low is not None:
-            return self.low + unit * jax.nn.softplus(raw)
+            return self.low + unit * softplus(raw)
         if self.high is not None:
-            return self.high - unit * jax.nn.softplus(raw)
+            return self.high - unit * softplus(raw)
         return unit * raw
+
+
+def _smooth_maps(raw: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Sigmoid and softplus for JAX arrays, or for plain numbers and NumPy arrays."""
+    if namespace(raw) is np:
+        return expit, lambda value: np.logaddexp(value, 0.0)
+    import jax
+
+    return jax.nn.sigmoid, jax.nn.softplus
 
 
 def _softplus_inverse(value: float) -> float:
@@ -184,55 +196,57 @@ class Problem:
     def highs(self) -> tuple[float, ...]:
         return tuple(high for _, high in self.coordinates.values())
 
-    def weights(self, unknowns: Mapping[str, Float[Array, ""]]) -> dict[Operator, tuple[Float[Array, ""] | float, ...]]:
-        """The operators of the carried equations, with the numbers that multiply the derivatives of each."""
+    def weights(self, unknowns: Mapping[str, Any], numeric: ModuleType) -> dict[Operator, tuple[Any, ...]]:
+        """The operators of the carried equations, with the numbers that multiply the derivatives of each, computed
+        with the functions of the module `numeric`."""
 
         def look_up(leaf: Leaf) -> Any:
             assert isinstance(leaf, UnknownLeaf | Constant)
             return leaf.value if isinstance(leaf, Constant) else unknowns[leaf.name]
 
         return {
-            operator: tuple(evaluate(factor, look_up) for _, factor in operator) for operator in operators(self.carried)
+            operator: tuple(evaluate(factor, look_up, numeric) for _, factor in operator)
+            for operator in operators(self.carried)
         }
 
-    def residuals(
-        self,
-        points: Float[Array, "n d"],
-        values: Mapping[Terms, Float[Array, "n f"]],
-        unknowns: Mapping[str, Float[Array, ""]],
-    ) -> Float[Array, "n e"]:
-        """What is left of each equation at each point, given the field's derivatives there."""
+    def residuals(self, points: Any, values: Mapping[Terms, Any], unknowns: Mapping[str, Any]) -> Any:
+        """What is left of each equation at each point, given the field's derivatives there; see `left_over`."""
         return self.left_over(self.system, points, values, unknowns)
 
     def left_over(
         self,
         equations: Sequence[Equation],
-        points: Float[Array, "n d"],
-        values: Mapping[Terms, Float[Array, "n f"]],
-        unknowns: Mapping[str, Float[Array, ""]],
-        applied: Mapping[Operator, Float[Array, "n f"]] | None = None,
-    ) -> Float[Array, "n e"]:
-        """The residuals of any equations in the problem's names; `applied` are the operators in carried ones."""
+        points: Any,
+        values: Mapping[Terms, Any],
+        unknowns: Mapping[str, Any],
+        applied: Mapping[Operator, Any] | None = None,
+    ) -> Any:
+        """The residuals of any equations in the problem's names, (n, e).
+
+        `points` are (n, d), `values` the derivatives of all fields, (n, f) each, `unknowns` one number each, and
+        `applied` the operators in carried equations. With JAX arrays as points the result is one, traced or not;
+        otherwise everything is NumPy."""
         places = {name: points[:, index] for index, name in enumerate(self.coordinates)}
         outputs = {name: index for index, name in enumerate(self.outputs)}
 
-        def derivative(leaf: Derivative | Applied) -> Float[Array, " n"]:
+        def derivative(leaf: Derivative | Applied) -> Any:
             found = values[leaf.terms] if isinstance(leaf, Derivative) else (applied or {})[leaf.operator]
             return found[:, outputs[leaf.field]]
 
-        return jnp.stack(self.evaluated(equations, places, derivative, unknowns), axis=1)
+        return namespace(points).stack(self.evaluated(equations, places, derivative, unknowns), axis=1)
 
     def evaluated(
         self,
         equations: Sequence[Equation],
-        places: Mapping[str, Float[Array, " n"]],
-        derivative: Callable[[Derivative | Applied], Float[Array, " n"]],
-        unknowns: Mapping[str, Float[Array, ""]],
-    ) -> list[Float[Array, " n"]]:
+        places: Mapping[str, Any],
+        derivative: Callable[[Derivative | Applied], Any],
+        unknowns: Mapping[str, Any],
+    ) -> list[Any]:
         """The residuals of each equation, its derivatives looked up wherever they come from."""
         like = next(iter(places.values()))
+        numeric = namespace(like)
 
-        def look_up(leaf: Leaf) -> Array:
+        def look_up(leaf: Leaf) -> Any:
             match leaf:
                 case Coordinate(name):
                     return places[name]
@@ -241,11 +255,11 @@ class Problem:
                 case UnknownLeaf(name):
                     return unknowns[name]
                 case Constant(_, value):
-                    return jnp.asarray(value, like.dtype)
+                    return numeric.asarray(value, like.dtype)
                 case Given(name, axes):
                     return self.tables[name].at([places[axis] for axis in axes])
 
-        return [jnp.broadcast_to(equation.residual(look_up), like.shape) for equation in equations]
+        return [numeric.broadcast_to(equation.residual(look_up, numeric), like.shape) for equation in equations]
 
     def show(self) -> str:
         """The equations, and the conditions if there are any, as mathematics, one a line."""

@@ -1,19 +1,19 @@
 """Known functions given as tables: a forcing that was measured, a depth map, a conductivity by temperature zone.
 
 A table holds values on a regular grid of one or more coordinates (the steps may differ) and is read between its nodes
-by linear interpolation, in JAX, where the equation asks for it.
+by linear interpolation where an equation needs it.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from jax.scipy.ndimage import map_coordinates
-from jaxtyping import Array, Float
+from scipy.interpolate import interpn
 
+from napinn.equations import namespace
 from napinn.errors import InputError
 from napinn.readings import SLACK, told_apart
 
@@ -28,8 +28,22 @@ class Table:
     values: np.ndarray
     """One value a node, an axis a coordinate."""
 
-    def at(self, points: Sequence[Float[Array, " n"]]) -> Float[Array, " n"]:
-        """The value at points given coordinate by coordinate; beyond the last node it stays what it is there."""
+    def at(self, points: Sequence[Any]) -> Any:
+        """The value at points given coordinate by coordinate; beyond the last node it stays what it is there.
+
+        With JAX arrays the result is one, and otherwise a NumPy array."""
+        if namespace(points[0]) is not np:
+            return self._traced(points)
+        if len(self.axes) == 1:
+            return np.interp(points[0], self.axes[0], self.values)
+        inside = [np.clip(along, axis[0], axis[-1]) for along, axis in zip(points, self.axes, strict=True)]
+        return interpn(self.axes, self.values, np.stack(inside, axis=-1))
+
+    def _traced(self, points: Sequence[Any]) -> Any:
+        # Whoever holds JAX arrays has imported JAX.
+        import jax.numpy as jnp
+        from jax.scipy.ndimage import map_coordinates
+
         places = []
         for axis, points_along in zip(self.axes, points, strict=True):
             dtype = points_along.dtype

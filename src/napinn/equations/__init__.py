@@ -2,6 +2,7 @@
 
 from napinn.equations.condition import Condition, bind_condition, named_places
 from napinn.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
+from napinn.equations.gradient import value_and_partials
 from napinn.equations.mathml import mathml
 from napinn.equations.operators import join_operators, operators
 from napinn.equations.parse import RESERVED, Names, parse_expression
@@ -18,6 +19,7 @@ from napinn.equations.tree import (
     Unknown,
     evaluate,
     highest_order,
+    namespace,
 )
 
 __all__ = [
@@ -42,10 +44,12 @@ __all__ = [
     "join_operators",
     "mathml",
     "named_places",
+    "namespace",
     "operators",
     "parse_expression",
     "share_seconds",
     "show",
     "symbol",
+    "value_and_partials",
     "wanted",
 ]

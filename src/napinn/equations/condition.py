@@ -12,8 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 
 from napinn.equations.equation import Equation, bind
 from napinn.equations.parse import Names, parse_expression
@@ -81,6 +80,6 @@ def _number(text: str, names: Names, whole: str) -> float:
     return value
 
 
-def _constant(leaf: Leaf) -> jax.Array:
+def _constant(leaf: Leaf) -> np.float64:
     assert isinstance(leaf, Constant)
-    return jnp.asarray(leaf.value)
+    return np.float64(leaf.value)

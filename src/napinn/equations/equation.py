@@ -10,10 +10,10 @@ which must be written in `jax.numpy`. Either way the residual is elementwise, so
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 
 from napinn.equations.parse import Names, parse_equation
 from napinn.equations.printing import show_equation
@@ -33,7 +33,7 @@ from napinn.equations.tree import (
 )
 from napinn.errors import InputError
 
-LookUp = Callable[[Leaf], jax.Array]
+LookUp = Callable[[Leaf], Any]
 PointFunction = Callable[[Any, Any, Any], Any]
 
 
@@ -45,7 +45,9 @@ class Equation:
     shown: str
     needs: frozenset[Derivative]
     unknowns: frozenset[str]
-    residual: Callable[[LookUp], Any]
+    residual: Callable[..., Any]
+    """Called with what looks up the leaves, and the module of functions: `numpy`, unless `jax.numpy` is given. An
+    equation that came as a Python function is written in `jax.numpy` and computes in nothing else."""
     tree: Expression | None
     """Left side minus right side, for an equation that came as text."""
 
@@ -65,29 +67,33 @@ def _from_tree(text: str, shown: str, tree: Expression) -> Equation:
     return Equation(text, shown, derivatives(tree), unknowns, tree_residual(tree), tree)
 
 
-def tree_residual(tree: Expression) -> Callable[[LookUp], Any]:
-    return lambda look_up: evaluate(tree, look_up)
+def tree_residual(tree: Expression) -> Callable[..., Any]:
+    return lambda look_up, numeric=np: evaluate(tree, look_up, numeric)
 
 
 def _bind_function(function: PointFunction, names: Names) -> Equation:
+    # The only kind of equation that needs JAX, so only a problem that has one waits for it.
+    import jax
+    import jax.numpy as jnp
+
     needs: set[Derivative] = set()
     unknowns: set[str] = set()
     title = getattr(function, "__name__", "equation")
 
-    def residual(look_up: LookUp) -> Any:
-        def coordinate(name: str) -> jax.Array:
+    def residual(look_up: LookUp, numeric: ModuleType = jnp) -> Any:
+        def coordinate(name: str) -> Any:
             if name in names.tables:
                 return look_up(Given(name, names.tables[name]))
             return look_up(Coordinate(_known(name, names.coordinates, "coordinate", title)))
 
-        def field(name: str) -> jax.Array:
+        def field(name: str) -> Any:
             found = Derivative(name, ((),)) if name in names.fields else names.partial(name)
             if found is None:
                 raise InputError(f"equation '{title}' asks for field '{name}'; {names.suggest(name)}")
             needs.add(found)
             return look_up(found)
 
-        def unknown(name: str) -> jax.Array:
+        def unknown(name: str) -> Any:
             unknowns.add(_known(name, names.unknowns, "unknown", title))
             return look_up(Unknown(name))
 
@@ -118,10 +124,10 @@ def _known(name: str, known: tuple[str, ...], kind: str, title: str) -> str:
 class _Namespace:
     """Attribute access through a function, so that physics reads as on paper: `fields.u_xx`."""
 
-    def __init__(self, look_up: Callable[[str], jax.Array]):
+    def __init__(self, look_up: Callable[[str], Any]):
         self._look_up = look_up
 
-    def __getattr__(self, name: str) -> jax.Array:
+    def __getattr__(self, name: str) -> Any:
         return self._look_up(name)
 
 

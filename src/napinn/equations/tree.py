@@ -8,30 +8,24 @@ A derivative names *which* derivative by a sum of multi-indices: `u` is `((),)`,
 Laplacian of u, once `collapse` has found that an equation only ever needs the sum, is `(("x", "x"), ("y", "y"))`. A
 network then carries one array for it in place of two."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 
 Terms = tuple[tuple[str, ...], ...]
 """A sum of mixed partials, each a tuple of coordinate names in the problem's order."""
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "sin": jnp.sin,
-    "cos": jnp.cos,
-    "tan": jnp.tan,
-    "sinh": jnp.sinh,
-    "cosh": jnp.cosh,
-    "tanh": jnp.tanh,
-    "exp": jnp.exp,
-    "log": jnp.log,
-    "sqrt": jnp.sqrt,
-    "abs": jnp.abs,
-    "min": jnp.minimum,
-    "max": jnp.maximum,
-}
+FUNCTIONS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "min", "max")
+"""The functions that an equation may use."""
+_NAMED_OTHERWISE = {"min": "minimum", "max": "maximum"}
+LARGEST_INTEGER = 64
+"""Integer exponents up to this one are taken by repeated multiplication."""
+
+
 ARITY: Mapping[str, int] = {name: 2 if name in ("min", "max") else 1 for name in FUNCTIONS}
 
 
@@ -137,15 +131,40 @@ def highest_order(wanted: Iterable[tuple[tuple[object, ...], ...]]) -> int:
     return max((len(axes) for terms in wanted for axes in terms), default=0)
 
 
-def evaluate(node: Expression, look_up: Callable[[Leaf], jax.Array]) -> Any:
-    """The value of the expression, elementwise over whatever arrays `look_up` gives for its leaves."""
+def namespace(value: Any) -> ModuleType:
+    """`jax.numpy` for a JAX array, traced or not, and NumPy for everything else.
+
+    Whoever holds a JAX array has imported JAX, so it is never imported here."""
+    jax = sys.modules.get("jax")
+    return jax.numpy if jax is not None and isinstance(value, jax.Array) else np
+
+
+def integer_exponent(node: Expression) -> int | None:
+    """The exponent of a power that is an integer written as a number, which keeps the derivative finite at zero and
+    the sign of a negative base; None for any other exponent."""
+    if isinstance(node, Number) and node.value.is_integer() and abs(node.value) <= LARGEST_INTEGER:
+        return int(node.value)
+    return None
+
+
+def evaluate(node: Expression, look_up: Callable[[Leaf], Any], numeric: ModuleType = np) -> Any:
+    """The value of the expression, elementwise over whatever arrays `look_up` gives for its leaves.
+
+    `numeric` is the module of the functions, `numpy` or `jax.numpy`; a network needs the latter. In NumPy an undefined
+    operation gives NaN or infinity without a warning."""
+    with np.errstate(all="ignore"):
+        return _evaluate(node, look_up, numeric)
+
+
+def _evaluate(node: Expression, look_up: Callable[[Leaf], Any], numeric: ModuleType) -> Any:
     match node:
         case Number(value):
-            return value
+            # A division of plain Python numbers by zero would be an error; under JAX they take the arrays' precision.
+            return np.float64(value) if numeric is np else value
         case Sum(terms):
             total: Any = None
             for sign, child in terms:
-                value = evaluate(child, look_up)
+                value = _evaluate(child, look_up, numeric)
                 if total is None:
                     total = value if sign > 0 else -value
                 else:
@@ -154,19 +173,20 @@ def evaluate(node: Expression, look_up: Callable[[Leaf], jax.Array]) -> Any:
         case Product(factors):
             result: Any = None
             for exponent, child in factors:
-                value = evaluate(child, look_up)
+                value = _evaluate(child, look_up, numeric)
                 if result is None:
                     result = value if exponent > 0 else 1.0 / value
                 else:
                     result = result * value if exponent > 0 else result / value
             return result
-        case Power(base, Number(exponent)) if exponent.is_integer() and abs(exponent) <= 64:
-            # An integer exponent keeps the derivative finite at zero and the sign of a negative base.
-            return evaluate(base, look_up) ** int(exponent)
         case Power(base, exponent):
-            return jnp.power(evaluate(base, look_up), evaluate(exponent, look_up))
+            whole = integer_exponent(exponent)
+            if whole is not None:
+                return _evaluate(base, look_up, numeric) ** whole
+            return numeric.power(_evaluate(base, look_up, numeric), _evaluate(exponent, look_up, numeric))
         case Call(function, arguments):
-            return FUNCTIONS[function](*(evaluate(argument, look_up) for argument in arguments))
+            name = _NAMED_OTHERWISE.get(function, function)
+            return getattr(numeric, name)(*(_evaluate(argument, look_up, numeric) for argument in arguments))
         case _:
             return look_up(node)
 
