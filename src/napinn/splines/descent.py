@@ -1,0 +1,245 @@
+"""From loose to tight equations, with the mesh refined where the residual sits.
+
+The tolerance ε of the equations falls in steps. With enough cells their price falls as ε²; where it stops falling, the
+mesh is at fault and not the readings, and cells are bisected. A refinement is kept only if it pays: cells also give the
+readings freedom, which is charged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from napinn.splines.laws import deviation
+from napinn.splines.learned import Mixture
+from napinn.splines.solver import Solution, solve, spent
+from napinn.splines.system import State, System, Units, measured_units
+
+FALL = 10**0.5
+"""The factor between two tolerances."""
+SETTLING_ROUNDS, SETTLED = 3, 0.02
+"""The noise level is estimated again until it moves by less than this share."""
+SMALLEST_NOISE = 1e-4
+"""Of the size of a field."""
+MOST_SPENT = 0.5
+"""Share of the readings that parameters may use up before misfits no longer tell the noise level."""
+SPOILT = 1.1
+"""A noise level above this many times the least so far says that the field no longer follows the readings."""
+PRICE = {1: 0.02, 2: 0.3, 3: 0.3}
+"""Nats, by the number of axes, below which the equations are as good as met."""
+LOOSEST_REFINED = 0.2
+"""Above this tolerance residuals are meant to be large, so nothing is refined for them."""
+MARKED = 0.8
+"""Cells that hold this share of the residual's variation inside cells are bisected."""
+WORTH_MARKING = {1: 0.2, 2: 0.2, 3: 0.5}
+"""An axis is refined if its share of that variation is at least this part of the largest."""
+LOOSE = 0.05
+"""Tolerances below this are given up again if the price of the equations doubles instead of falling."""
+CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
+"""Descent ends early after two tolerances below the first at which unknowns moved by less than a tenth of their
+standard errors, and these by less than a tenth of themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A solution, and how much of the readings its parameters use up."""
+
+    solution: Solution
+    parameters: float
+    share: float
+
+    @property
+    def state(self) -> State:
+        return self.solution.state
+
+    @property
+    def system(self) -> System:
+        return self.solution.system
+
+    @property
+    def price(self) -> float:
+        return self.solution.value.price
+
+    @property
+    def tolerance(self) -> float:
+        return self.solution.tolerance
+
+
+Watch = Callable[[Point, str], None]
+"""Is told of every point of a descent, with a word on what happened there."""
+
+
+def point_of(solution: Solution) -> Point:
+    parameters, readings = spent(solution)
+    return Point(solution, parameters, parameters / max(readings, 1.0))
+
+
+def noise_levels(system: System, state: State) -> np.ndarray:
+    """The deviation of the misfits of each measured field; of few readings, one for all, in units of the field."""
+    task, misfit = system.task, system.misfits(state.coefficients) - state.offsets[system.field]
+    scale = task.scale[: task.measured]
+    if task.few:
+        found = np.full(task.measured, deviation(misfit / scale[system.field]))
+    else:
+        found = np.array([_deviation(misfit[system.field == number]) for number in range(task.measured)]) / scale
+    return np.maximum(found, SMALLEST_NOISE) * scale
+
+
+def _deviation(misfit: np.ndarray) -> float:
+    return deviation(misfit) if misfit.size else 0.0
+
+
+def with_noise_level(point: Point) -> Point:
+    """The point with the noise level of its misfits, corrected for the parameters spent; a learned law keeps its."""
+    state = point.state
+    if isinstance(state.law, Mixture) or point.share >= MOST_SPENT:
+        return point
+    sigma = noise_levels(point.system, state) / np.sqrt(1.0 - point.share)
+    state = replace(state, sigma=np.maximum(sigma, 0.25 * state.sigma))
+    return replace(point, solution=replace(point.solution, state=state))
+
+
+def settle(system: System, state: State, tolerance: float, least: Units) -> Point:
+    """Solutions and noise levels in turn, until the noise level stands still."""
+    units = measured_units(system, state, least)
+    point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
+    for _ in range(SETTLING_ROUNDS - 1):
+        if np.all(np.abs(point.state.sigma / state.sigma - 1.0) < SETTLED):
+            break
+        state = point.state
+        point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
+    return point
+
+
+class Descent:
+    """One descent in the tolerance, from a state on a mesh."""
+
+    def __init__(self, least: Units, most: int, watch: Watch) -> None:
+        """`least` are the units of the smoothed field, `most` the coefficients that a mesh may have."""
+        self.least, self.most, self.watch = least, most, watch
+        self.full = False
+        """Whether a refinement was wanted that is too large."""
+        self._futile = 0.0
+
+    def run(self, system: System, state: State, start: float, end: float, before: Point | None = None) -> Point:
+        """From tolerance `start` to `end`; `before` is the point that the state comes from, if there is one."""
+        price, tolerance, quietest = PRICE[system.task.dimensions], start, state.sigma[0]
+        point, last, calm = before, None, 0
+        while tolerance >= 0.9 * end:
+            previous = point
+            point = settle(system, state, tolerance, self.least)
+            self.watch(point, "")
+            if point.state.sigma[0] > SPOILT * quietest and previous is not None and not self.full:
+                point = self._mended(point, previous, tolerance, quietest)
+                quietest = max(quietest, point.state.sigma[0] / SPOILT)
+            if point.share < MOST_SPENT:
+                quietest = min(quietest, point.state.sigma[0])
+            point = self._refined(point, price)
+            if last is not None and point.price > max(3.0, 2.0 * last.price):
+                self.watch(last, "the mesh cannot follow; back to the last tolerance")
+                return last
+            last = point if tolerance < LOOSE else None
+            still = previous is not None and _stands_still(previous, point)
+            calm = calm + 1 if still and point.price < price and tolerance < CALM_BELOW else 0
+            if calm >= 2:
+                break
+            system, state, tolerance = point.system, point.state, tolerance / FALL
+        assert point is not None
+        return point
+
+    def _mended(self, spoilt: Point, previous: Point, tolerance: float, quietest: float) -> Point:
+        """The mesh cannot follow the readings at this tolerance: go back and refine where the spoilt field needs it."""
+        marks, before, point = _marks(spoilt), previous, spoilt
+        for _ in range(2):
+            system, state = _bisected(before, marks, self.most)
+            if system is None:
+                break
+            point = settle(system, state, tolerance, self.least)
+            self.watch(point, "refined, because the noise level rose")
+            if point.state.sigma[0] < SPOILT * quietest:
+                break
+            marks, before = _marks(point), point
+        return point
+
+    def _refined(self, point: Point, price: float) -> Point:
+        """Refinements, one after the other, as long as they pay."""
+        while (
+            point.price > price
+            and point.tolerance < LOOSEST_REFINED
+            and not self.full
+            and point.price > 2.0 * self._futile
+        ):
+            finer = self._try_refining(point, price)
+            if finer is None:
+                self._futile = point.price
+                break
+            point = finer
+        return point
+
+    def _try_refining(self, point: Point, price: float) -> Point | None:
+        """Cells bisected where the residual varies inside them; None if that does not pay."""
+        system, tolerance = point.system, point.tolerance
+        units = measured_units(system, point.state, self.least)
+        before = point_of(solve(system, units, tolerance, point.state, steps=2))
+        finer, state = _bisected(before, _marks(before), self.most)
+        if finer is None:
+            self.full = True
+            return None
+        units = measured_units(finer, state, self.least)
+        steps = 8 if system.task.dimensions < 3 else 3
+        after = point_of(solve(finer, units, tolerance, state, steps=steps))
+        gain = before.solution.value.total - after.solution.value.total
+        freedom = max(after.parameters - before.parameters, 0.0)
+        cheaper = before.price - after.price > max(price, 0.3 * before.price)
+        pays = gain > 0.5 * price and (cheaper or gain > max(0.5 * price, 0.1 * after.price) + freedom)
+        self.watch(after, "refined" if pays else "refinement undone")
+        return with_noise_level(after) if pays else None
+
+
+def _stands_still(before: Point, after: Point) -> bool:
+    errors = after.solution.errors
+    moved = np.abs(after.state.unknowns - before.state.unknowns) / errors
+    if not np.isfinite(moved).any():
+        return True
+    changed = np.abs(errors / before.solution.errors - 1.0)
+    return bool(np.nanmax(moved) < CALM_MOVE and np.nanmax(changed, initial=0.0) < CALM_CHANGE)
+
+
+def _bisected(point: Point, marks: list[np.ndarray], most: int) -> tuple[System | None, State]:
+    """The system and state on the refined mesh; no system where it would be too large."""
+    space = point.system.space.bisected(marks)
+    if space.size > most:
+        return None, point.state
+    coefficients = point.system.space.prolonged(point.state.coefficients, space)
+    return point.system.on(space), replace(point.state, coefficients=coefficients)
+
+
+def _marks(point: Point) -> list[np.ndarray]:
+    """The cells of each axis to bisect: those in which residuals vary along the axis, which finer cells remove."""
+    system, dimensions = point.system, point.system.task.dimensions
+    variation = _inner_variation(point)
+    largest = max(float(along.sum()) for along in variation)
+    marks = []
+    for axis, along in enumerate(variation):
+        position = system.space.order.index(axis)
+        share = along.sum(axis=tuple(other for other in range(dimensions) if other != position))
+        marked = np.zeros(len(share), bool)
+        if share.sum() > WORTH_MARKING[dimensions] * largest:
+            order = np.argsort(-share)
+            count = int(np.searchsorted(np.cumsum(share[order]) / share.sum(), MARKED)) + 1
+            marked[order[:count]] = True
+        marks.append(marked)
+    return marks
+
+
+def _inner_variation(point: Point) -> list[np.ndarray]:
+    """By axis, and for every cell: how much squared residuals vary inside the cell along that axis."""
+    system, dimensions = point.system, point.system.task.dimensions
+    found = [np.zeros(system.grid.cell_shape) for _ in range(dimensions)]
+    inside = tuple(range(dimensions, 2 * dimensions))
+    parts = zip(point.solution.value.residuals, point.solution.units.equations, system.equation_weights, strict=True)
+    for residual, unit, weight in parts:
+        relative = system.grid.folded(np.sqrt(weight) * residual.value / unit)
+        for position, axis in enumerate(system.space.order):
+            mean = relative.mean(axis=dimensions + position, keepdims=True)
+            found[axis] = found[axis] + ((relative - mean) ** 2).sum(axis=inside)
+    return found

@@ -1,0 +1,73 @@
+"""Reasons to distrust a fit, none of which needs the truth."""
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from napinn.splines.descent import Point
+from napinn.splines.smoothing import Start
+
+ALIKE = 0.3
+"""Mean agreement in sign of neighbouring misfits: 0 for noise, 1 for a field that is not resolved."""
+LOUDER = 1.3
+"""A noise level this many times that of smoothing says that the equations keep the field from the readings."""
+UNMET, UNMET_SHARE = 10.0, 0.02
+"""Nats, and nats a reading, that equations may cost at the end."""
+AT_BOUND = 1e-3
+"""Of the distance between start and bound."""
+MOST_NEIGHBOURS = 20_000
+
+
+class Kind(enum.Enum):
+    CORRELATED = "correlated"
+    LOUD = "loud"
+    UNMET = "unmet"
+    AT_BOUND = "at bound"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    kind: Kind
+    text: str
+
+
+def doubts_of(point: Point, start: Start, starts: np.ndarray) -> list[Doubt]:
+    """Everything that makes a descent doubtful; `starts` are the values that the unknowns began with."""
+    found, task, state = [], point.system.task, point.state
+    agreement = sign_agreement(point)
+    if agreement > ALIKE:
+        text = f"Neighbouring misfits agree in sign (mean agreement {agreement:.2f}, 0 for noise)."
+        found.append(Doubt(Kind.CORRELATED, text))
+    louder = float(state.sigma[0] / task.scale[0]) / start.held_out if start.held_out > 0.0 else 0.0
+    if louder > LOUDER:
+        text = f"With the equations the misfits are {louder:.1f} times as large as without them."
+        found.append(Doubt(Kind.LOUD, text))
+    if point.price > max(UNMET, UNMET_SHARE * point.system.count):
+        text = f"The equations are not met: they cost {point.price:.0f} nats of likelihood."
+        found.append(Doubt(Kind.UNMET, text))
+    for name, value, first, low, high in zip(
+        task.unknowns, state.unknowns, starts, task.low, task.high, strict=True
+    ):
+        for bound in (low, high):
+            if np.isfinite(bound) and abs(value - bound) < AT_BOUND * abs(first - bound):
+                found.append(Doubt(Kind.AT_BOUND, f"'{name}' ended at {value:.4g}, at its bound {bound:g}."))
+    return found
+
+
+def sign_agreement(point: Point) -> float:
+    """The mean product of signs of each misfit and of its nearest neighbour's elsewhere, of the worst field."""
+    system = point.system
+    misfit, places = system.misfits(point.state.coefficients), system.task.points[system.used] / system.task.lengths
+    found = [0.0]
+    for field in range(system.task.measured):
+        mine = np.flatnonzero(system.field == field)[:MOST_NEIGHBOURS]
+        if len(mine) < 3:
+            continue
+        distance, near = cKDTree(places[mine]).query(places[mine], min(6, len(mine)))
+        # Replicates at one place share the field's error, whatever it is; the nearest reading elsewhere decides.
+        other = near[np.arange(len(mine)), np.argmax(distance > 1e-9, axis=1)]
+        side = np.sign(misfit[mine] - np.median(misfit[mine]))
+        found.append(float(np.mean(side * side[other])))
+    return max(found)

@@ -1,0 +1,164 @@
+"""The whole fit: mesh, starts, faulty sensors, noise law, final tolerance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from napinn.splines.banded import NotPositiveError
+from napinn.splines.descent import FALL, Descent, Point, Watch, point_of, settle, with_noise_level
+from napinn.splines.doubts import Doubt, doubts_of
+from napinn.splines.laws import Cauchy
+from napinn.splines.learned import Mixture
+from napinn.splines.learning import learn_law
+from napinn.splines.smoothing import Start, choose_start, first_space, smoothed
+from napinn.splines.solver import solve
+from napinn.splines.system import State, System, Units, measured_units
+from napinn.splines.task import Task
+from napinn.splines.weak_form import weak_start
+
+FIRST_END, FIRST_END_FEW = 0.03, 0.003
+"""The tolerance at which starts are compared; tighter with few readings, whose field little else holds."""
+GIVEN_START = 0.03
+"""The tolerance at which a descent from given unknowns begins: looser, the readings would pull them away."""
+FEW = 100
+"""Readings below which several starts are always tried."""
+OTHER_STARTS = (3.0, 1.0 / 3.0)
+"""Factors of the given start that are tried when others are doubtful."""
+LAST = {1: 3e-4, 2: 1e-3, 3: 1e-3}
+"""The final tolerance by the number of axes."""
+MOST = {1: 20_000, 2: 12_000, 3: 6_000}
+"""Coefficients by the number of axes that the direct solver takes in seconds."""
+MOST_AT_FIRST = 4_000
+"""Coefficients a field while starts are compared."""
+SCREENINGS = 2
+
+Screen = Callable[[np.ndarray], np.ndarray]
+"""From the field at all readings to which readings a faulty sensor spoils."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    name: str
+    point: Point
+    doubts: list[Doubt]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Where the engine ended."""
+
+    point: Point
+    least: Units
+    start: Start
+    doubts: list[Doubt]
+    attempts: list[Attempt]
+    full: bool
+    """Whether a finer mesh was wanted than the direct solver takes."""
+
+
+class Engine:
+    """A fit in the making; `run` makes it."""
+
+    def __init__(self, task: Task, seed: int, screen: Screen, watch: Watch) -> None:
+        self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
+        self.first = np.array([unknown.started() for unknown in task.problem.unknowns.values()])
+        self.all = np.ones(len(task.readings), bool)
+
+    def run(self) -> Fit:
+        task = self.task
+        most = MOST[task.dimensions]
+        start = choose_start(task, self.seed, most // task.fields)
+        attempts, least = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
+        if not attempts:
+            raise NotPositiveError
+        best = self._best(attempts)
+        system = best.point.system.with_points(3)
+        point = settle(system, best.point.state, best.point.tolerance, least)
+        point = self._screened(point, least)
+        point = self._with_law(point, start, least)
+        descent = Descent(least, most, self.watch)
+        if point.tolerance / FALL >= 0.9 * LAST[task.dimensions]:
+            point = descent.run(
+                point.system, point.state, point.tolerance / FALL, LAST[task.dimensions], point
+            )
+        point = self._with_law(point, start, least)
+        if not isinstance(point.state.law, Mixture):
+            point = self._polished(point, least)
+        return Fit(point, least, start, self._doubts(point, start), attempts, descent.full)
+
+    def _doubts(self, point: Point, start: Start) -> list[Doubt]:
+        return doubts_of(point, start, self.first)
+
+    def _attempts(self, start: Start, most: int) -> tuple[list[Attempt], Units]:
+        """Descents from different unknowns, as many as there is doubt."""
+        few = len(self.task.readings) < FEW
+        end = FIRST_END_FEW if few else FIRST_END
+        system, state = self._smoothed(start)
+        least = measured_units(system, state)
+        weak = weak_start(system, state, least)
+        found: list[Attempt] = []
+
+        def attempt(name: str, unknowns: np.ndarray, tolerance: float) -> None:
+            try:
+                begun = replace(state, unknowns=unknowns)
+                point = Descent(least, most, self.watch).run(system, begun, tolerance, end)
+            except (NotPositiveError, np.linalg.LinAlgError):
+                return
+            found.append(Attempt(name, point, self._doubts(point, start)))
+
+        attempt("weak form", self.first if weak is None else weak, 1.0)
+        if few or not found or found[0].doubts:
+            attempt("given start", self.first, GIVEN_START)
+            if few or all(each.doubts for each in found):
+                for factor in OTHER_STARTS:
+                    attempt(f"given start × {factor:.2g}", factor * self.first, GIVEN_START)
+        return found, least
+
+    def _smoothed(self, start: Start) -> tuple[System, State]:
+        """The smoothed readings on the first mesh; hidden fields are constant."""
+        task = self.task
+        space = first_space(task, start.cells, task.fields)
+        measured = smoothed(task, space.with_fields(task.measured), np.flatnonzero(self.all), start.stiffness)
+        coefficients = np.tile(task.centre, (space.functions, 1))
+        coefficients[:, : task.measured] = measured.reshape(-1, task.measured)
+        sigma = start.held_out * task.scale[: task.measured]
+        state = State(coefficients.ravel(), self.first, np.zeros(task.measured), sigma, Cauchy())
+        # Two points a cell: a coarse mesh must not lock.
+        return System(task, space, 2, self.all), state
+
+    def _best(self, attempts: list[Attempt]) -> Attempt:
+        """Fewest doubts first where readings are many, then the robust misfit at a common scale plus the price."""
+        sigma = np.min([attempt.point.state.sigma for attempt in attempts], axis=0)
+        many = len(self.task.readings) >= FEW
+
+        def score(attempt: Attempt) -> tuple[int, float]:
+            system, state = attempt.point.system, attempt.point.state
+            standard = (system.misfits(state.coefficients) - state.offsets[system.field]) / sigma[system.field]
+            loss = float(np.sum(Cauchy().loss(standard))) + attempt.point.price
+            return len(attempt.doubts) if many else 0, loss
+
+        return min(attempts, key=score)
+
+    def _screened(self, point: Point, least: Units) -> Point:
+        """Without the readings that faulty sensors spoil."""
+        for _ in range(SCREENINGS):
+            spoilt = self.screen(point.system.everywhere @ point.state.coefficients)
+            if np.array_equal(~spoilt, point.system.used):
+                break
+            self.watch(point, "faulty sensors left out")
+            point = settle(point.system.using(~spoilt), point.state, point.tolerance, least)
+        return point
+
+    def _with_law(self, point: Point, start: Start, least: Units) -> Point:
+        return point if self._doubts(point, start) else learn_law(point, least, self.watch)
+
+    def _polished(self, point: Point, least: Units) -> Point:
+        for _ in range(3):
+            before = point.state.sigma
+            units = measured_units(point.system, point.state, least)
+            solution = solve(point.system, units, point.tolerance, point.state, steps=30, least_gain=1e-3)
+            point = with_noise_level(point_of(solution))
+            if np.all(np.abs(point.state.sigma / before - 1.0) < 0.01):
+                break
+        return point

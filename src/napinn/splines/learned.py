@@ -1,0 +1,121 @@
+"""The learned law of the noise: a mixture of Gaussians, one broad component and a flat tail.
+
+It is fitted by expectation–maximisation on binned misfits, with the number of components chosen by BIC. The curvature
+that Gauss–Newton takes is the law's Fisher information about its location (Fisher scoring): positive and the same for
+all readings. No component may be narrower than a floor that the caller sets from how well the field is known, because
+a law that is learned from misfits would otherwise sharpen on itself."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr
+
+from napinn.splines.laws import Law
+
+REACH = 12.0
+"""Deviations of the noise within which the law has components; beyond there is only the flat tail."""
+TAIL_REACH = 60.0
+"""Where the flat tail ends, as far as it is counted as a density."""
+BINS = 1200
+COMPONENTS = (1, 2, 3, 4, 6)
+ITERATIONS = 150
+BETTER = 3.0
+"""Nats by which the BIC of more components must be better."""
+BROAD = 4.0
+"""The first width of the broad component."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Law):
+    """The last component is the broad one; `tail` is the weight of the flat tail."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+    tail: float
+
+    @property
+    def components(self) -> int:
+        return len(self.weights) - 1
+
+    @property
+    def located(self) -> bool:
+        return self.components > 1
+
+    @cached_property
+    def information(self) -> float:
+        """The Fisher information about the location."""
+        places = np.linspace(-REACH, REACH, 4001)
+        density = np.exp(-self.loss(places))
+        return float(np.sum(self.score(places) ** 2 * density) / np.sum(density))
+
+    def density(self, misfits: np.ndarray) -> np.ndarray:
+        return self._parts(misfits)[0].sum(axis=-1) + self.tail / (2.0 * TAIL_REACH)
+
+    def distribution(self, misfits: np.ndarray) -> np.ndarray:
+        """The cumulative distribution."""
+        below = ndtr((np.asarray(misfits)[..., None] - self.means) / self.widths) @ self.weights
+        return below + self.tail * np.clip(0.5 + np.asarray(misfits) / (2.0 * TAIL_REACH), 0.0, 1.0)
+
+    def _parts(self, misfits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        standard = (misfits[..., None] - self.means) / self.widths
+        return self.weights * np.exp(-0.5 * standard**2) / (self.widths * math.sqrt(2.0 * math.pi)), standard
+
+    def loss(self, misfits: np.ndarray) -> np.ndarray:
+        return -np.log(self.density(misfits))
+
+    def score(self, misfits: np.ndarray) -> np.ndarray:
+        parts, standard = self._parts(misfits)
+        return np.sum(parts * standard / self.widths, axis=-1) / (parts.sum(axis=-1) + self.tail / (2.0 * TAIL_REACH))
+
+    def curvature(self, misfits: np.ndarray) -> np.ndarray:
+        return np.full(misfits.shape, self.information)
+
+
+def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
+    """The mixture of standardised misfits; `narrowest` is the least width."""
+    edges = np.linspace(-REACH, REACH, BINS + 1)
+    counts = np.histogram(misfits, edges)[0].astype(float)
+    places = 0.5 * (edges[1:] + edges[:-1])[counts > 0]
+    counts = counts[counts > 0]
+    tail = max(float(np.mean(np.abs(misfits) >= REACH)), 1.0 / len(misfits))
+    best, best_bic = None, math.inf
+    for components in COMPONENTS:
+        law = _maximised(places, counts, _first_guess(misfits, components), narrowest, tail)
+        bic = float(np.sum(counts * law.loss(places))) + 0.5 * (3 * components + 3) * math.log(len(misfits))
+        if bic < best_bic - BETTER:
+            best, best_bic = law, bic
+    assert best is not None
+    # A law of one peak is centred on it: the field has the location then.
+    return Mixture(best.weights, np.zeros(2), best.widths, tail) if best.components == 1 else best
+
+
+def _first_guess(misfits: np.ndarray, components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    near = misfits[np.abs(misfits) < 3.5]
+    levels = np.quantile(near if near.size else misfits, (np.arange(components) + 0.5) / components)
+    weights = np.full(components + 1, 1.0 / (components + 1))
+    means = np.append(levels, np.median(misfits))
+    widths = np.append(np.full(components, 1.0 / components), BROAD)
+    return weights, means, widths
+
+
+def _maximised(
+    places: np.ndarray,
+    counts: np.ndarray,
+    start: tuple[np.ndarray, np.ndarray, np.ndarray],
+    narrowest: float,
+    tail: float,
+) -> Mixture:
+    """Expectation–maximisation; widths are drawn a little towards the narrowest (as by four more misfits)."""
+    weights, means, widths = start
+    for _ in range(ITERATIONS):
+        distance = places[:, None] - means
+        share = weights * np.exp(-0.5 * (distance / widths) ** 2) / widths + 1e-300
+        share *= (counts / share.sum(axis=1))[:, None]
+        total = share.sum(axis=0) + 1e-2
+        weights, means = total / total.sum(), (share * places[:, None]).sum(axis=0) / total
+        squares = (share * (places[:, None] - means) ** 2).sum(axis=0)
+        widths = np.maximum(np.sqrt((squares + 4.0 * narrowest**2) / (total + 4.0)), narrowest)
+    return Mixture(weights * (1.0 - tail), means, widths, tail)
