@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +54,17 @@ class Axis:
         return values
 
     def _values(self, places: np.ndarray, span: np.ndarray, highest: int) -> np.ndarray:
-        knots, values = self.knots, np.ones((len(places), 1))
-        for degree in range(1, highest + 1):
+        return self._recursion([places] * highest, span)
+
+    def _recursion(self, steps: list[np.ndarray], span: np.ndarray) -> np.ndarray:
+        """The recursion of Cox and de Boor; `steps` holds the place that each degree is evaluated at."""
+        knots, values = self.knots, np.ones((len(span), 1))
+        for degree, places in enumerate(steps, start=1):
             # Column j belongs to the spline that begins at knot span - degree + j.
             first = span[:, None] - degree + 1 + np.arange(degree)
             low, high = knots[first], knots[first + degree]
             share = (places[:, None] - low) / (high - low)
-            new = np.zeros((len(places), degree + 1))
+            new = np.zeros((len(span), degree + 1))
             new[:, :-1] = (1.0 - share) * values
             new[:, 1:] += share * values
             values = new
@@ -85,27 +90,18 @@ class Axis:
         middle = 0.5 * (self.breaks[:-1] + self.breaks[1:])
         return Axis(np.sort(np.concatenate([self.breaks, middle[marked]])), self.degree)
 
-    def prolongation(self, finer: "Axis") -> np.ndarray:
-        """The matrix from coefficients to those of the same function on a refined axis, by knot insertion."""
-        extra = np.setdiff1d(finer.breaks, self.breaks)
-        matrix, knots = np.eye(self.size), self.knots
-        for place in extra:
-            span = int(np.searchsorted(knots, place, side="right")) - 1
-            matrix, knots = _inserted(matrix, knots, self.degree, span, place)
-        return matrix
+    def prolongation(self, finer: "Axis") -> sparse.csr_array:
+        """The matrix from coefficients to those of the same function on a refined axis (the Oslo algorithm).
 
-
-def _inserted(
-    matrix: np.ndarray, knots: np.ndarray, degree: int, span: int, place: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Boehm's knot insertion, applied to the rows of a matrix of coefficients."""
-    rows = np.empty((len(matrix) + 1, matrix.shape[1]))
-    rows[: span - degree + 1] = matrix[: span - degree + 1]
-    rows[span + 1 :] = matrix[span:]
-    index = np.arange(span - degree + 1, span + 1)
-    share = ((place - knots[index]) / (knots[index + degree] - knots[index]))[:, None]
-    rows[index] = share * matrix[index] + (1.0 - share) * matrix[index - 1]
-    return rows, np.insert(knots, span + 1, place)
+        A coefficient of the finer axis is the blossom of the coarse polynomial at the spline's inner knots: the
+        recursion for values, with another knot in each of its steps."""
+        first = np.arange(finer.size)
+        cell = self.cell_of(finer.knots[first])
+        steps = [finer.knots[first + degree] for degree in range(1, self.degree + 1)]
+        values = self._recursion(steps, cell + self.degree)
+        columns = cell[:, None] + np.arange(self.degree + 1)
+        ends = np.arange(0, values.size + 1, self.degree + 1)
+        return sparse.csr_array((values.ravel(), columns.ravel(), ends), shape=(finer.size, self.size))
 
 
 def uniform_axis(low: float, high: float, cells: int, degree: int) -> Axis:

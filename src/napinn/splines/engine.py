@@ -11,14 +11,15 @@ from napinn.splines.doubts import Doubt, doubts_of
 from napinn.splines.laws import Cauchy
 from napinn.splines.learned import Mixture
 from napinn.splines.learning import learn_law
-from napinn.splines.smoothing import Start, choose_start, first_space, smoothed
+from napinn.splines.smoothing import Start, choose_start, first_space, sharper, smoothed
 from napinn.splines.solver import solve
 from napinn.splines.system import State, System, Units, measured_units
 from napinn.splines.task import Task
 from napinn.splines.weak_form import weak_start
 
-FIRST_END, FIRST_END_FEW = 0.03, 0.003
-"""The tolerance at which starts are compared; tighter with few readings, whose field little else holds."""
+FIRST_END, FIRST_END_CLOSE = 0.03, 0.003
+"""The tolerance at which starts are compared; tighter where it costs little, with one axis, and with few readings,
+whose field little else holds."""
 GIVEN_START = 0.03
 """The tolerance at which a descent from given unknowns begins: looser, the readings would pull them away."""
 FEW = 100
@@ -41,6 +42,8 @@ Screen = Callable[[np.ndarray], np.ndarray]
 class Attempt:
     name: str
     point: Point
+    least: Units
+    """The units of the smoothed field that it began with."""
     doubts: list[Doubt]
 
 
@@ -69,10 +72,11 @@ class Engine:
         task = self.task
         most = MOST[task.dimensions]
         start = choose_start(task, self.seed, most // task.fields)
-        attempts, least = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
+        attempts = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
         if not attempts:
             raise NotPositiveError
         best = self._best(attempts)
+        least = best.least
         system = best.point.system.with_points(3)
         point = settle(system, best.point.state, best.point.tolerance, least)
         point = self._screened(point, least)
@@ -90,30 +94,37 @@ class Engine:
     def _doubts(self, point: Point, start: Start) -> list[Doubt]:
         return doubts_of(point, start, self.first)
 
-    def _attempts(self, start: Start, most: int) -> tuple[list[Attempt], Units]:
-        """Descents from different unknowns, as many as there is doubt."""
-        few = len(self.task.readings) < FEW
-        end = FIRST_END_FEW if few else FIRST_END
-        system, state = self._smoothed(start)
-        least = measured_units(system, state)
-        weak = weak_start(system, state, least)
+    def _attempts(self, start: Start, most: int) -> list[Attempt]:
+        """Descents from different unknowns and meshes, as many as there is doubt."""
+        few, single = len(self.task.readings) < FEW, self.task.dimensions == 1
+        end = FIRST_END_CLOSE if few or single else FIRST_END
         found: list[Attempt] = []
 
-        def attempt(name: str, unknowns: np.ndarray, tolerance: float) -> None:
+        def attempt(name: str, first: Start, unknowns: np.ndarray | None, tolerance: float) -> None:
+            """From given unknowns, or where there are none from those of the weak form."""
+            system, state = self._smoothed(first)
+            least = measured_units(system, state)
+            if unknowns is None:
+                unknowns = weak_start(system, state, least)
+            begun = state if unknowns is None else replace(state, unknowns=unknowns)
             try:
-                begun = replace(state, unknowns=unknowns)
                 point = Descent(least, most, self.watch).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return
-            found.append(Attempt(name, point, self._doubts(point, start)))
+            found.append(Attempt(name, point, least, self._doubts(point, start)))
 
-        attempt("weak form", self.first if weak is None else weak, 1.0)
-        if few or not found or found[0].doubts:
-            attempt("given start", self.first, GIVEN_START)
-            if few or all(each.doubts for each in found):
-                for factor in OTHER_STARTS:
-                    attempt(f"given start × {factor:.2g}", factor * self.first, GIVEN_START)
-        return found, least
+        def doubtful() -> bool:
+            return all(each.doubts for each in found)
+
+        attempt("weak form", start, None, 1.0)
+        if few or single or doubtful():
+            attempt("weak form, sharper", sharper(self.task, start), None, 1.0)
+        if few or doubtful():
+            attempt("given start", start, self.first, GIVEN_START)
+        if few or doubtful():
+            for factor in OTHER_STARTS:
+                attempt(f"given start × {factor:.2g}", start, factor * self.first, GIVEN_START)
+        return found
 
     def _smoothed(self, start: Start) -> tuple[System, State]:
         """The smoothed readings on the first mesh; hidden fields are constant."""
@@ -135,7 +146,7 @@ class Engine:
         def score(attempt: Attempt) -> tuple[int, float]:
             system, state = attempt.point.system, attempt.point.state
             standard = (system.misfits(state.coefficients) - state.offsets[system.field]) / sigma[system.field]
-            loss = float(np.sum(Cauchy().loss(standard))) + attempt.point.price
+            loss = float(np.sum(Cauchy().loss(standard))) + attempt.point.price + attempt.point.parameters
             return len(attempt.doubts) if many else 0, loss
 
         return min(attempts, key=score)

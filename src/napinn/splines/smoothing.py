@@ -26,8 +26,13 @@ FIRST_CELLS = {1: 16, 2: 4, 3: 4}
 next to no diffusion."""
 LEAST_IMPROVEMENT = 0.01
 """Of the mean held-out loss, for which cells are multiplied."""
+MOST_FUNCTIONS = 1.5
+"""Functions a reading (with one axis: of one field) that a mesh may have: with more, a field between readings can turn
+the wrong way round, which tight equations then keep."""
 STIFFNESSES = (1e-5, 1e-4, 1e-2, 1e-1, 1.0)
 FIRST_STIFFNESS = 1e-3
+SHARPER, SOFTER = 2, 1e-2
+"""Doublings of the cells and factor of the stiffness of a sharper start."""
 SMALLEST_SCALE = 1e-3
 """Of the size of the field, below which noise is not told apart from rounding."""
 
@@ -159,6 +164,18 @@ def choose_start(task: Task, seed: int, most: int) -> Start:
     return Start(cells, stiffness, deviation(best))
 
 
+def sharper(task: Task, start: Start) -> Start:
+    """A finer and softer start, for fields with spikes that held-out readings took for noise."""
+    readings = MOST_FUNCTIONS * len(task.readings) / (task.measured if task.dimensions == 1 else 1)
+    limits, cells = _most_cells(task), start.cells
+    for _ in range(SHARPER):
+        finer = tuple(min(2 * count, limit) for count, limit in zip(cells, limits, strict=True))
+        if math.prod(count + degree for count, degree in zip(finer, task.degrees, strict=True)) > readings:
+            break
+        cells = finer
+    return Start(cells, SOFTER * start.stiffness, start.held_out)
+
+
 def _most_cells(task: Task) -> list[int]:
     """Cells along each axis that the readings can tell apart: with several axes, two different places a cell."""
     if task.dimensions == 1:
@@ -171,7 +188,7 @@ def _finer_mesh(
 ) -> tuple[int, ...] | None:
     """The mesh that improves most for each doubling along one axis; None where none improves enough."""
     scale = max(deviation(best), SMALLEST_SCALE)
-    readings = held.trained * (3 if task.dimensions == 1 else 1)
+    readings = MOST_FUNCTIONS * held.trained / (task.measured if task.dimensions == 1 else 1)
     found: list[tuple[float, float, tuple[int, ...]]] = []
     for axis, factor in itertools.product(range(task.dimensions), (2, 4, 8)):
         if any(gain >= LEAST_IMPROVEMENT and mesh[axis] != cells[axis] for _, gain, mesh in found):

@@ -18,6 +18,8 @@ LEAST_GAIN = 0.05
 MOST_DAMPINGS = 9
 FLOOR = 1e-9
 """Of the weight of the readings, added to the diagonal: a coefficient that nothing determines stays where it is."""
+SINGULAR = 1e-14
+"""Eigenvalue, relative to a parameter's own curvature, below which nothing but rounding determines a direction."""
 NEARER_TO_BOUND = 0.2
 """A step may reduce the distance of an unknown from its bound to this share, never to zero."""
 LOCATION_PRIOR = 0.5
@@ -231,7 +233,7 @@ def solve(
             break
     # The last step moved little, so the normal equations before it serve; to form them again costs as much as a step.
     factor = normal.matrix.factor(normal.floor)
-    covariance = np.linalg.pinv(normal.schur(factor), hermitian=True)
+    covariance = inverse(normal.schur(factor))
     return Solution(system, units, tolerance, state, value, normal, factor, covariance)
 
 
@@ -267,6 +269,16 @@ def _step(system: System, state: State, normal: Normal, damping: float) -> State
     moves[:unknowns] = values - state.unknowns
     coefficients = state.coefficients - solved[:, 0] - solved[:, 1:] @ moves[active]
     return state.moved(coefficients, values, state.offsets + moves[unknowns:])
+
+
+def inverse(matrix: np.ndarray) -> np.ndarray:
+    """The inverse of a positive semidefinite matrix; a direction that it does not determine gets a huge variance.
+
+    Parameters are taken in units of their own curvature first: they may differ by many powers of ten."""
+    unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(matrix * unit[:, None] * unit[None, :])
+    scaled = vectors * unit[:, None]
+    return (scaled / np.maximum(values, SINGULAR)) @ scaled.T
 
 
 def _scaled_solution(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -90,7 +90,7 @@ class Space:
         tensor = coefficients.reshape(*self.shape, self.fields)
         for position, axis in enumerate(self.order):
             matrix = self.axes[axis].prolongation(finer.axes[axis])
-            tensor = np.moveaxis(np.tensordot(matrix, tensor, (1, position)), 0, position)
+            tensor = _along(matrix, tensor, position)
         moved = [self.order.index(axis) for axis in finer.order]
         return np.ascontiguousarray(np.transpose(tensor, [*moved, len(moved)])).ravel()
 

@@ -12,8 +12,8 @@ from napinn.splines.space import PointGrid
 from napinn.splines.system import State, System, Units
 
 BUMP_DEGREE = 4
-FEWEST_BUMPS, MOST_BUMPS = 6, 24
-"""Cells of the bumps along each axis."""
+FEWEST_BUMPS, MOST_BUMPS = 6, {1: 100, 2: 24, 3: 24}
+"""Cells of the bumps along each axis, the most by the number of axes."""
 ROUNDS, ROBUST_ROUNDS = 8, 10
 ROBUST_WIDTH = 1.5
 NEARER_TO_BOUND = 0.05
@@ -49,7 +49,7 @@ class _Tested:
         self.grid, self.bumps = grid, []
         for number, places in zip(grid.space.order, grid.along, strict=True):
             axis = grid.space.axes[number]
-            cells = max(FEWEST_BUMPS, min(axis.cells, MOST_BUMPS))
+            cells = max(FEWEST_BUMPS, min(axis.cells, MOST_BUMPS[len(grid.along)]))
             coarse = uniform_axis(float(axis.breaks[0]), float(axis.breaks[-1]), cells, BUMP_DEGREE)
             where = places.places.ravel()
             full = np.zeros((len(where), coarse.size))
