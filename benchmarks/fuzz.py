@@ -245,6 +245,7 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
     run = where / "run"
     request, checkpoint = small_run(run)
     problem, moment = where / "p.yaml", where / "1.checkpoint"
+    assert isinstance(request.method, Method)
     method = suited(request.method, request.readings, request.problem)
     with jax.enable_x64(False):
         data, _ = load_data(request.problem, request.readings, np.dtype(np.float32))

@@ -6,7 +6,7 @@ list of the kinds there are; `Recipe.backend` names the module that fits with a 
 import abc
 import importlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from napinn.errors import InputError
 from napinn.settings import decode
@@ -41,7 +41,7 @@ class Recipe(abc.ABC):
         """The chance that any sensor is named faulty where all of them are sound."""
 
     @abc.abstractmethod
-    def shortened(self, times: int) -> Self:
+    def shortened(self, times: int) -> "Recipe":
         """The method with its budget of steps and time divided by `times`; itself where that saves nothing."""
 
 

@@ -113,6 +113,9 @@ class FitResult:
     reliability: np.ndarray
     """0 to 1 for every reading; all 1 for a method that does not weigh."""
     history: pd.DataFrame
+    """A row now and then while the fit ran: `phase`, `step`, the losses `total`, `equation` and `data`, each unknown by
+    its name, and `seconds`; for a method with a gate also `steepness`, `cutoff` and `rejected`, and `held_out` where
+    readings were."""
     status: FitStatus
     seconds: float
     verdicts: tuple[SensorVerdict, ...] = ()

@@ -7,7 +7,7 @@ import abc
 import enum
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -178,7 +178,7 @@ class Method(Recipe):
     def false_alarms(self) -> float:
         return (self.sensors or SensorScreen()).false_alarms
 
-    def shortened(self, times: int) -> Self:
+    def shortened(self, times: int) -> "Method":
         """The method with every phase, and its budget of time, so many times shorter."""
         phases = tuple(
             replace(

@@ -35,7 +35,7 @@ class CalledField:
         terms = tuple(sorted(set(wanted)))
         shape = jax.ShapeDtypeStruct((*points.shape[:-1], len(terms), self.outputs), points.dtype)
 
-        def evaluate(batch: np.ndarray) -> np.ndarray:
+        def evaluate(batch: jax.Array | np.ndarray) -> np.ndarray:
             found = self.model.derivatives(np.asarray(batch, float).reshape(-1, batch.shape[-1]), terms)
             columns = np.stack([found[each] for each in terms], axis=1)
             return columns.reshape(*batch.shape[:-1], len(terms), self.outputs).astype(batch.dtype)
