@@ -15,7 +15,7 @@ import numpy as np
 
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
-from napinn.fitting import frame_of, initial
+from napinn.network_model import frame_of, initial
 from napinn.readings import read_table
 from napinn.training import Data, Kind, Method, State, begin, load
 from napinn.training.loop import chunk_runner, enter

@@ -31,19 +31,21 @@ import pandas as pd
 import scipy.io
 
 from napinn import InputError, Problem, Unknown, law_pinn, load, read_table
+from napinn.checkpoints import Checkpoints, found
 from napinn.equations import Names, bind
 from napinn.experiments.provenance import provenance
-from napinn.fitting import fit, frame_of, initial
+from napinn.fitting import fit
 from napinn.io import read_file
+from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
 from napinn.problem_file import load_problem_file
 from napinn.request import Request, read_request
 from napinn.run_folder import begin, save
 from napinn.suiting import suited
-from napinn.training import Checkpoints, Method
+from napinn.training import Method
 from napinn.training import begin as first_state
 from napinn.training import load as load_data
-from napinn.training.checkpoints import found, read
+from napinn.training.checkpoints import read
 from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
 
 RESULTS = Path(__file__).parent / "results" / "fuzz.json"
@@ -243,6 +245,7 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
     run = where / "run"
     request, checkpoint = small_run(run)
     problem, moment = where / "p.yaml", where / "1.checkpoint"
+    assert isinstance(request.method, Method)
     method = suited(request.method, request.readings, request.problem)
     with jax.enable_x64(False):
         data, _ = load_data(request.problem, request.readings, np.dtype(np.float32))

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from napinn.experiments.provenance import provenance
-from napinn.fitting import frame_of, initial
 from napinn.methods import law_pinn
+from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
 from napinn.problem import Problem, Unknown
 from napinn.readings import Readings, read_table

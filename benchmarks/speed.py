@@ -25,9 +25,10 @@ from roofline import operations, products_of, timed_products
 
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.names import BENCHMARKS
+from napinn.catalogue import BACKBONES
 from napinn.experiments.provenance import provenance
-from napinn.methods import BACKBONES, b_pinn, law_pinn, na_pinn, pinn
-from napinn.result import FittedField
+from napinn.methods import b_pinn, law_pinn, na_pinn, pinn
+from napinn.network_model import values_of
 from napinn.training import SOAP, Method
 
 RESULTS = Path(__file__).parent / "results"
@@ -88,14 +89,12 @@ def growth(benchmark: Benchmark, rounds: int) -> dict[str, Any]:
 
 
 def field_evaluation(benchmark: Benchmark) -> dict[str, Any]:
-    problem = benchmark.problem
-    network = start_of(benchmark, pinn()).state.learned.field
-    field, points = FittedField(network, tuple(problem.coordinates), problem.outputs), benchmark.evaluation_points()
-    field(points)
+    network, points = start_of(benchmark, pinn()).state.learned.field, benchmark.evaluation_points()
+    values_of(network, points)
     taken = []
     for _ in range(3):
         began = time.perf_counter()
-        field(points)
+        values_of(network, points)
         taken.append(time.perf_counter() - began)
     return {"points": len(points), "seconds": round(float(np.median(taken)), 3)}
 

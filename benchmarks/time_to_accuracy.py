@@ -27,8 +27,8 @@ from side_by_side import ENVIRONMENTS, HERE, python_of, write_work
 from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.benchmarks.corruption import corrupt
 from napinn.experiments.provenance import provenance
-from napinn.fitting import frame_of, initial
 from napinn.methods import law_pinn, pinn
+from napinn.network_model import frame_of, initial
 from napinn.readings import read_table
 from napinn.suiting import suited
 from napinn.training import Method, Moment, begin, load, train

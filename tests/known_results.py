@@ -1,6 +1,8 @@
 """Results of fits that found exactly what they are told, for tests of what reads a result."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -8,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from napinn.fitting import blank_frame
 from napinn.gate import Gate
 from napinn.methods import pinn
+from napinn.network_model import NetworkModel, blank_frame, network_of
 from napinn.objective import Learned
 from napinn.partials import FieldNetwork
 from napinn.problem import Problem
@@ -40,15 +42,21 @@ def known(
 ) -> FitResult:
     """The result of a fit that found these coefficients and this field; without readings it has exact ones."""
     field = FieldNetwork(Formulas(formulas), blank_frame(problem, jnp.dtype(jnp.float64)))
-    readings = readings or _exact(problem, field)
+    readings, method = readings or _exact(problem, field), method or pinn(1)
     predicted = np.asarray(field(jnp.asarray(readings.points)))[np.arange(len(readings)), readings.field_index]
     learned = Learned(
         field, {name: jnp.asarray(value) for name, value in unknowns.items()}, Gate().init(jnp.dtype(jnp.float64))
     )
     return FitResult(
-        problem, method or pinn(1), readings, 0, learned, None, unknowns, predicted, np.ones(len(readings)),
-        pd.DataFrame(), FitStatus.CONVERGED, 0.0,
+        problem, method, readings, 0, NetworkModel(problem, method, readings, learned, None), unknowns, predicted,
+        np.ones(len(readings)), pd.DataFrame(), FitStatus.CONVERGED, 0.0,
     )  # fmt: skip
+
+
+def with_network(result: FitResult, **parts: Any) -> FitResult:
+    """The result with other parts of its network model: `learned`, `law` or `method`."""
+    model = replace(network_of(result), **parts)
+    return replace(result, model=model, method=model.method)
 
 
 def _exact(problem: Problem, field: FieldNetwork) -> Readings:

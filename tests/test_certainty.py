@@ -42,6 +42,7 @@ from napinn.cli.running import Manner
 from napinn.errors import StorageError
 from napinn.gate import Gate
 from napinn.losses import Absolute, Squared
+from napinn.network_model import NetworkModel, network_of
 from napinn.networks import MLP
 from napinn.objective import Learned
 from napinn.partials import FieldNetwork
@@ -75,8 +76,9 @@ def line_result(
         field, {name: jnp.asarray(value) for name, value in raw.items()}, Gate().init(jnp.dtype(jnp.float64))
     )
     predicted = weights[0] + weights[1] * readings.points[:, 0]
+    method = pinn(1000, scaled=False, double=True)
     return FitResult(
-        problem, pinn(1000, scaled=False, double=True), readings, 0, learned, None, dict(raw), predicted,
+        problem, method, readings, 0, NetworkModel(problem, method, readings, learned, None), dict(raw), predicted,
         np.ones(len(readings)), pd.DataFrame(), FitStatus.CONVERGED, 1.0,
     )  # fmt: skip
 
@@ -249,7 +251,7 @@ def test_many_weights_are_folded_without_losing_the_answer(finished, certain, mo
 @pytest.mark.parametrize(("loss", "expected"), [(Squared(), lambda m: 2 * m), (Absolute(), np.sign)])
 def test_pulls_are_the_slopes_of_the_loss(loss, expected, finished):
     misfit = np.array([-2.0, -0.1, 0.3, 5.0])
-    found = pulls(pinn(10, loss=loss), finished.learned, None, jnp.asarray(misfit), jnp.zeros(4, int))
+    found = pulls(pinn(10, loss=loss), network_of(finished).learned, None, jnp.asarray(misfit), jnp.zeros(4, int))
     np.testing.assert_allclose(found, expected(misfit))
 
 

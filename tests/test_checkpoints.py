@@ -15,21 +15,22 @@ import pytest
 
 import napinn
 from napinn import FitStatus, InputError, Problem, Table, Unknown, fit, load, read_table, save
+from napinn.checkpoints import Checkpoints, found
 from napinn.density import GMM
 from napinn.errors import StorageError
-from napinn.fitting import frame_of, initial
 from napinn.methods import law_pinn
+from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
 from napinn.request import Request, read_request, write_request
-from napinn.training import LBFGS, Adam, Checkpoints, GaussNewton, Kind, Method, Phase, Screen, begin
+from napinn.training import LBFGS, Adam, GaussNewton, Kind, Method, Phase, Screen, begin
 from napinn.training import load as load_data
-from napinn.training.checkpoints import found, latest, read
+from napinn.training.checkpoints import latest, read
 
 SIZES = dict(backbone=MLP(4, 1), collocation_batch=32, reading_batch=32, log_every=10)
 
 
 def numbers(result):
-    return [np.asarray(leaf) for leaf in jax.tree.leaves((result.learned, result.law))]
+    return list(result.model.arrays().values())
 
 
 def same(first, second):

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from known_results import with_network
 from napinn import FitStatus, comparison, read_table
 from napinn.cli import main
 from napinn.comparison import compare, ranked, score, split, table
 from napinn.errors import InputError
 from napinn.methods import mad_pinn, pinn
+from napinn.network_model import network_of
 from napinn.networks import MLP
 from napinn.readings import Columns
 
@@ -157,9 +159,9 @@ def test_an_interrupt_ends_the_comparison_and_the_stopped_method_comes_last(
         if method.name == "mad_pinn":
             return replace(finished, status=FitStatus.INTERRUPTED)
         worse = eqx.tree_at(
-            lambda learned: learned.field.frame.gain, finished.learned, replace_fn=lambda gain: 9 * gain
+            lambda learned: learned.field.frame.gain, network_of(finished).learned, replace_fn=lambda gain: 9 * gain
         )
-        return replace(finished, learned=worse)
+        return with_network(finished, learned=worse)
 
     monkeypatch.setattr(comparison, "fit", fit)
     files, out = (tmp_path / "problem.yaml", tmp_path / "readings.parquet"), tmp_path / "out"

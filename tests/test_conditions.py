@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from napinn import InputError, Problem, Unknown, fit, load, pinn, read_table, save
-from napinn.fitting import blank_frame
 from napinn.gate import Gate
+from napinn.network_model import blank_frame
 from napinn.networks import MLP
 from napinn.objective import Learned, equation_loss, face_residuals, inside_residuals, mean_squares
 from napinn.partials import FieldNetwork

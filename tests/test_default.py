@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from napinn.catalogue import METHODS
 from napinn.fitting import fit
 from napinn.likelihood import Likelihood
 from napinn.losses import Absolute
-from napinn.methods import METHODS, SETTINGS, law_pinn, na_pinn, pinn
+from napinn.methods import SETTINGS, law_pinn, na_pinn, pinn
+from napinn.network_model import network_of
 from napinn.networks import MLP
 from napinn.objective import unknown_values
 from napinn.problem import Problem, Unknown
@@ -120,5 +122,5 @@ def test_the_likelihood_works_inside_napinn_too(decay_problem, decay_readings):
     method = na_pinn(400, loss=Likelihood(), **SMALL)
     result = fit(decay_problem, decay_readings, method)
     assert result.unknowns["k"] == pytest.approx(0.8, rel=0.1)
-    values = unknown_values(decay_problem, result.learned)
+    values = unknown_values(decay_problem, network_of(result).learned)
     assert float(values["k"]) == pytest.approx(result.unknowns["k"])

@@ -15,6 +15,7 @@ TWO = """
 import json, jax, numpy as np, pandas as pd
 from napinn import Problem, Unknown, fit, na_pinn, read_table
 from napinn.density import EBM
+from napinn.network_model import network_of
 from napinn.networks import MLP
 
 times = np.linspace(0.0, 3.0, 1001)
@@ -25,7 +26,7 @@ method = na_pinn(20, warm_up=0, law_steps=0, estimator=EBM(width=8, depth=1, nod
 found = []
 for devices in (jax.devices()[:1], jax.devices()):
     result = fit(problem, read_table(table, ("t",), ("u",)), method, devices=devices)
-    leaf = jax.tree.leaves(result.learned.field)[0]
+    leaf = jax.tree.leaves(network_of(result).network)[0]
     found.append({"devices": len(leaf.sharding.device_set), "k": result.unknowns["k"],
                   "predicted": result.predicted[::100].tolist(), "reliability": result.reliability[::100].tolist()})
 print(json.dumps(found))

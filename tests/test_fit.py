@@ -9,6 +9,7 @@ import pytest
 
 import napinn
 from napinn import FitStatus, Problem, Unknown, fit, law_pinn, load, pinn, read_table, save
+from napinn.network_model import network_of
 from napinn.networks import MLP
 from napinn.readings import Readings
 from napinn.training import loop
@@ -119,7 +120,7 @@ def test_a_run_folder_that_does_not_fit_its_settings_is_refused(finished, tmp_pa
 
 def test_the_same_seed_gives_the_same_numbers_bit_for_bit(decay_problem, decay_readings, small_method):
     first, again, other = (fit(decay_problem, decay_readings, small_method(120), seed=seed) for seed in (1, 1, 2))
-    leaves = [[np.asarray(leaf) for leaf in jax.tree.leaves((run.learned, run.law))] for run in (first, again, other)]
+    leaves = [[np.asarray(leaf) for leaf in run.model.arrays().values()] for run in (first, again, other)]
     assert all(np.array_equal(a, b) for a, b in zip(leaves[0], leaves[1], strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(leaves[0], leaves[2], strict=True))
     np.testing.assert_array_equal(first.reliability, again.reliability)
@@ -162,8 +163,8 @@ def test_no_chunk_and_no_schedule_compiles_anew(decay_problem, decay_readings, m
 
 def test_float64_is_an_option_of_the_fit(decay_problem, decay_readings, small_method):
     result = fit(decay_problem, decay_readings, small_method(60, double=True))
-    assert result.learned.field.frame.gain.dtype == np.float64
-    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves(result.learned))
+    assert network_of(result).network.frame.gain.dtype == np.float64
+    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves(network_of(result).learned))
 
 
 def test_an_interrupt_keeps_what_there_is(decay_problem, decay_readings, small_method):

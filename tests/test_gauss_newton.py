@@ -9,10 +9,11 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from napinn.collocation import Latin
-from napinn.fitting import fit, frame_of, initial
+from napinn.fitting import fit
 from napinn.likelihood import Likelihood
 from napinn.losses import Absolute, Squared
 from napinn.methods import law_pinn
+from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
 from napinn.objective import frozen_loss, plain_loss
 from napinn.problem import Problem, Unknown

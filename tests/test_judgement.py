@@ -8,14 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from known_results import with_network
 from napinn import FitResult, FitStatus, Problem, Table, Unknown, judge_seeds, law_pinn, pinn, read_table
 from napinn.cli.running import exit_code
 from napinn.density import Compressed
-from napinn.fitting import frame_of, initial
-from napinn.judgement import judge, sensitivities
+from napinn.judgement import judge as judge_settled
+from napinn.judgement import sensitivities
+from napinn.network_model import NetworkModel, frame_of, initial, network_of
 from napinn.networks import MLP
 from napinn.objective import unknown_values
+from napinn.settling import settled
 from napinn.training import Kind, Method, Phase
+
+
+def judge(result: FitResult) -> tuple[FitStatus, tuple[str, ...]]:
+    """As a fit of a network judges itself."""
+    return judge_settled(result, settled(result))
+
 
 TIMES = np.linspace(0.0, 3.0, 40)
 
@@ -30,8 +39,8 @@ def untrained(problem: Problem, method: Method | None = None, history: pd.DataFr
         learned = initial(problem, method, frame_of(problem, readings, method, dtype), jax.random.key(1))
         unknowns = {name: float(value) for name, value in unknown_values(problem, learned).items()}
     return FitResult(
-        problem, method, readings, 0, learned, None, unknowns, readings.values, np.ones(40),
-        pd.DataFrame() if history is None else history, FitStatus.BUDGET_SPENT, 1.0,
+        problem, method, readings, 0, NetworkModel(problem, method, readings, learned, None), unknowns,
+        readings.values, np.ones(40), pd.DataFrame() if history is None else history, FitStatus.BUDGET_SPENT, 1.0,
     )  # fmt: skip
 
 
@@ -139,8 +148,8 @@ def test_a_gate_that_lets_the_impossible_through_is_doubted(finished):
     predicted = finished.predicted.copy()
     predicted[::20] += 1e6
     gating = replace(finished.method.gating, density=Compressed(finished.method.gating.density))
-    method = replace(finished.method, gating=gating)
-    status, notes = judge(replace(finished, method=method, predicted=predicted, reliability=np.ones(len(predicted))))
+    compressed = with_network(finished, method=replace(finished.method, gating=gating))
+    status, notes = judge(replace(compressed, predicted=predicted, reliability=np.ones(len(predicted))))
     assert status is FitStatus.REJECTS_NOTHING
     assert "20 readings all but impossible" in notes[0]
 
@@ -150,19 +159,20 @@ def test_flags_on_what_neighbours_share_are_told_to_mean_little(finished, noise_
     """Unless all are of sensors that were left out, whose records speak for themselves."""
     reliability = np.ones(len(finished.readings))
     reliability[::10] = weight
-    law = replace(finished.law, noise_share=jnp.asarray(noise_share))
-    status, notes = judge(replace(finished, law=law, reliability=reliability))
+    law = replace(network_of(finished).law, noise_share=jnp.asarray(noise_share))
+    status, notes = judge(replace(with_network(finished, law=law), reliability=reliability))
     assert status.trusted
     assert any("flags on single readings mean little" in note for note in notes) is told
 
 
 def test_a_law_without_spread_or_without_a_total_is_no_law(finished):
-    flat = replace(finished.law.standard, scale=jnp.full((1,), 1e-6, finished.law.standard.scale.dtype))
-    status, notes = judge(replace(finished, law=replace(finished.law, standard=flat)))
+    law = network_of(finished).law
+    flat = replace(law.standard, scale=jnp.full((1,), 1e-6, law.standard.scale.dtype))
+    status, notes = judge(with_network(finished, law=replace(law, standard=flat)))
     assert status is FitStatus.LAW_DEGENERATE
     assert "'u' have no spread" in notes[0]
-    broken = jax.tree.map(lambda leaf: leaf * jnp.nan if leaf.dtype.kind == "f" else leaf, finished.law.density)
-    status, notes = judge(replace(finished, law=replace(finished.law, density=broken)))
+    broken = jax.tree.map(lambda leaf: leaf * jnp.nan if leaf.dtype.kind == "f" else leaf, law.density)
+    status, notes = judge(with_network(finished, law=replace(law, density=broken)))
     assert status is FitStatus.LAW_DEGENERATE
     assert "integrates to nan" in notes[0]
 

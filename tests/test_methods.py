@@ -8,12 +8,10 @@ import pytest
 
 import napinn
 from napinn import Problem, Unknown, fit, read_table
+from napinn.catalogue import BACKBONES, METHODS
 from napinn.density import EBM, GMM, KDE, BatchStd, CrossValidated
-from napinn.fitting import frame_of, initial
 from napinn.losses import Absolute, Huber, QGaussian, Squared
 from napinn.methods import (
-    BACKBONES,
-    METHODS,
     SETTINGS,
     as_printed,
     b_pinn,
@@ -24,6 +22,7 @@ from napinn.methods import (
     or_pinn,
     pinn,
 )
+from napinn.network_model import frame_of, initial
 from napinn.networks import FLS, KAN, MLP, BayesianMLP, PirateNet, QRes, parameter_count
 from napinn.settings import decode, encode
 from napinn.training import Adam, FixedCost, Kind, begin, load

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from known_results import with_network
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, corrupt
 from napinn.benchmarks.faults import Bias, DropOut
@@ -21,6 +22,7 @@ from napinn.density import EBM, GMM
 from napinn.density.scale import Standard
 from napinn.fitting import fit
 from napinn.methods import na_pinn
+from napinn.network_model import network_of
 from napinn.networks import MLP
 from napinn.objective import Gating, Law
 from napinn.problem import Problem, Unknown
@@ -98,7 +100,8 @@ def test_field_errors_are_relative_norms(benchmark, corrupted, result):
 
 def test_scores_without_an_answer_are_none_in_json(benchmark, result):
     clean = corrupt(benchmark, 0.0, 0, faults=[DropOut(5, stretch=0.5)])
-    kept = replace(result, reliability=np.ones(len(result.readings)), law=None)
+    kept = replace(result, reliability=np.ones(len(result.readings)))
+    kept = with_network(kept, law=None)
     told = json.loads(json.dumps(dataclasses.asdict(score(kept, benchmark, clean)), allow_nan=False))
     assert [told[name] for name in ("precision", "recall", "auroc", "law_distance")] == [None] * 4
     assert list(told)[:6] == ["rmae", "rmse", "outliers", "outliers_flagged", "good_readings", "good_flagged"]
@@ -177,12 +180,12 @@ def test_the_true_law_learned_is_at_no_distance(benchmark, result):
     smallest = result.method.gating.density.smallest
     law = eqx.tree_at(
         lambda law: (law.density.mixture.logits, law.density.mixture.means, law.density.mixture.log_stds, law.standard),
-        result.law,
+        network_of(result).law,
         (jnp.zeros(4, jnp.float32), means, jnp.log(stds - smallest), centred(clean.law.noise_std)),
     )
-    assert score(replace(result, law=law), benchmark, clean).law_distance == pytest.approx(0.0, abs=1e-4)
+    assert score(with_network(result, law=law), benchmark, clean).law_distance == pytest.approx(0.0, abs=1e-4)
     moved = eqx.tree_at(lambda law: law.density.mixture.means, law, means + 0.3)
-    assert score(replace(result, law=moved), benchmark, clean).law_distance > 0.2
+    assert score(with_network(result, law=moved), benchmark, clean).law_distance > 0.2
 
 
 def test_a_learned_law_counts_only_within_its_support(benchmark, corrupted, result):
@@ -191,11 +194,12 @@ def test_a_learned_law_counts_only_within_its_support(benchmark, corrupted, resu
     state = ebm.init(jax.random.key(0), jnp.zeros(3, jnp.float32))
     zero = jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_array(leaf) else leaf, state.network)
     state = eqx.tree_at(lambda state: state.network, state, zero)
-    flat = Law(state, centred(corrupted.law.noise_std), result.law.rejection, result.law.noise_share)
+    law = network_of(result).law
+    flat = Law(state, centred(corrupted.law.noise_std), law.rejection, law.noise_share)
     gated = replace(result.method, gating=Gating(ebm))
     end = 2.0 * corrupted.law.noise_std
     expected = law_distance(stats.uniform(-end, 2.0 * end).pdf, corrupted.law.pdf, corrupted.law.noise_std)
-    found = score(replace(result, law=flat, method=gated), benchmark, corrupted).law_distance
+    found = score(with_network(result, law=flat, method=gated), benchmark, corrupted).law_distance
     assert found == pytest.approx(expected, abs=1e-3)
 
 

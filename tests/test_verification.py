@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from known_results import known
+from known_results import known, with_network
+from napinn.backend import backend_of
 from napinn.cli import main
 from napinn.density import GMM, KDE, Shrunk, Standard
 from napinn.errors import InputError
@@ -24,9 +25,9 @@ from napinn.result import FitStatus
 from napinn.run_folder import load, save
 from napinn.verification import left_out, verifying
 from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
-from napinn.verification.held_out import check_held_out, held_out
+from napinn.verification.held_out import check_held_out
 from napinn.verification.law import probabilities, spread_of
-from napinn.verification.left_out import check_left_out, shortened
+from napinn.verification.left_out import check_left_out
 
 DECAY = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
 NOISE = 0.1
@@ -67,7 +68,7 @@ def test_a_law_without_end_gives_probabilities_too(density):
     misfits = jnp.asarray(result.misfits / NOISE)
     one = jnp.ones(())
     law = Law(density.init(jax.random.key(0), misfits), Standard(jnp.zeros(1), jnp.full(1, NOISE)), one, one)
-    learned = dataclasses.replace(result, method=law_pinn(estimator=density), law=law)
+    learned = with_network(result, method=law_pinn(estimator=density), law=law)
     everything = np.ones(len(misfits), bool)
     found = probabilities(learned, result.readings, everything, everything)
     np.testing.assert_allclose(found, norm.cdf(misfits), atol=0.2)
@@ -77,7 +78,7 @@ def test_a_law_without_end_gives_probabilities_too(density):
 def test_known_deviations_count_on_both_sides_where_no_law_is_learned(finished, weighed):
     chosen = np.arange(len(finished.readings)) % 2 == 0
     found = [
-        probabilities(dataclasses.replace(result, law=None), result.readings, chosen, ~chosen)
+        probabilities(with_network(result, law=None), result.readings, chosen, ~chosen)
         for result in (finished, weighed)
     ]
     np.testing.assert_allclose(found[1], found[0], atol=0.01)
@@ -95,9 +96,9 @@ def test_probabilities_that_are_not_even_are_far_and_few():
 def test_readings_that_were_held_out_pass_unless_they_are_worse_than_the_law():
     table = watched()
     good = fitted(table, held_out=0.2)
-    held = held_out(good)
+    held = backend_of(good.method).held_out(good)
     assert held.sum() == 300
-    assert check_held_out(good).outcome is Outcome.PASS
+    assert check_backend_of(good.method).held_out(good).outcome is Outcome.PASS
     spoilt = table.assign(
         u=np.where(held, decay(table["t"].to_numpy()) + 3 * (table["u"] - decay(table["t"].to_numpy())), table["u"])
     )
@@ -147,7 +148,7 @@ def test_with_few_sensors_single_readings_are_left_out(monkeypatch):
 
 
 def test_a_method_is_shortened_in_every_phase():
-    whole, short = law_pinn(3000), shortened(law_pinn(3000), 3)
+    whole, short = law_pinn(3000), law_pinn(3000).shortened(3)
     for before, after in zip(whole.phases, short.phases, strict=True):
         assert 3 * after.steps == pytest.approx(before.steps, abs=2)
     assert short.phases[2].patience == pytest.approx(whole.phases[2].patience / 3, abs=1)

@@ -18,7 +18,7 @@ from napinn import InputError
 from napinn.loggers import HistoryFile, MLflow, TensorBoard, check_loggers, opened, together
 from napinn.report.watching import server, status
 from napinn.run_folder import prepare, save
-from napinn.training import Snapshot
+from napinn.snapshot import Snapshot
 
 
 def snapshot(done: int, total: int = 100) -> Snapshot:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from napinn.certainty import how_sure as how_sure
+    from napinn.checkpoints import Checkpoints as Checkpoints
     from napinn.comparison import compare as compare
     from napinn.errors import InputError as InputError
     from napinn.errors import StorageError as StorageError
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from napinn.seeds import SeedFits as SeedFits
     from napinn.seeds import fit_seeds as fit_seeds
     from napinn.tables import Table as Table
-    from napinn.training import Checkpoints as Checkpoints
     from napinn.verification.findings import Verification as Verification
     from napinn.verification.verifying import verify as verify
 
@@ -57,7 +57,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Certainty": "intervals",
-    "Checkpoints": "training",
+    "Checkpoints": "checkpoints",
     "Clock": "readings",
     "Columns": "readings",
     "FitResult": "result",

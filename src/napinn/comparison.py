@@ -14,8 +14,9 @@ from napinn.errors import InputError
 from napinn.fitting import fit
 from napinn.problem import Problem
 from napinn.readings import Readings, read_table
+from napinn.recipe import Recipe
 from napinn.result import FitResult, FitStatus
-from napinn.training import Method, Snapshot
+from napinn.snapshot import Snapshot
 
 HELD_SHARE = 0.2
 FEWEST_SENSORS = 4
@@ -120,7 +121,7 @@ def score(name: str, result: FitResult, readings: Readings) -> Scored:
 def compare(
     problem: Problem,
     readings: Readings,
-    methods: Mapping[str, Method],
+    methods: Mapping[str, Recipe],
     seed: int = 0,
     progress: Callable[[str], Callable[[Snapshot], None]] | None = None,
 ) -> tuple[Split, list[Scored]]:

@@ -5,14 +5,8 @@ Each function writes one file and gives back a sentence on how to open it."""
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import jax
-import jax.export
-import jax.numpy as jnp
-
 from napinn.result import FitResult
 from napinn.run_folder import field_grid
-
-PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 
 def export_field(result: FitResult, path: Path) -> str:
@@ -29,28 +23,11 @@ def export_readings(result: FitResult, path: Path) -> str:
 
 
 def export_model(result: FitResult, path: Path) -> str:
-    """The fitted network with its frame as a program that JAX runs without napinn.
+    """The fitted network as a program; see `napinn.export_program`."""
+    # Only this export takes JAX.
+    from napinn.export_program import export_program
 
-    It takes a dictionary of coordinates, each an array of shape (n,) for any n, and gives a dictionary of fields.
-    """
-    path.write_bytes(exported(result).serialize())
-    asked = ", ".join(f'"{name}": …' for name in result.problem.coordinates)
-    return f"StableHLO; jax.export.deserialize(open(…, 'rb').read()).call({{{asked}}}) gives the fields by name."
-
-
-def exported(result: FitResult) -> jax.export.Exported:
-    network, fields = result.learned.field, result.problem.outputs
-    dtype = network.frame.gain.dtype
-
-    def evaluate(coordinates: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        points = jnp.stack([coordinates[name] for name in result.problem.coordinates], axis=1)
-        values = network(points)
-        return {name: values[:, index] for index, name in enumerate(fields)}
-
-    with jax.enable_x64(dtype == jnp.float64):
-        (count,) = jax.export.symbolic_shape("n")
-        shapes = {name: jax.ShapeDtypeStruct((count,), dtype) for name in result.problem.coordinates}
-        return jax.export.export(jax.jit(evaluate), platforms=PLATFORMS)(shapes)
+    return export_program(result, path)
 
 
 EXPORTS: Mapping[str, Callable[[FitResult, Path], str]] = {

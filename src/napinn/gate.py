@@ -12,9 +12,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-FLAG_BELOW = 0.5
-"""A reading is flagged when its reliability is below this."""
-
 
 class GateState(eqx.Module):
     raw_steepness: Float[Array, ""]

@@ -1,26 +1,16 @@
-"""What can be said of how sure a fit is: an interval for every unknown, and a spread of the field.
+"""How sure a fit is: an interval for every unknown, and a spread of the field."""
 
-The spread is kept as a few directions in the space of the network's weights, one standard deviation each; along each
-of them the field is followed to first order."""
-
+import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from napinn.errors import InputError
-from napinn.partials import FieldNetwork
 
 LEVEL = 0.95
-DIRECTIONS = 16
-"""In which the spread of a field is kept."""
-CHUNK = 16_384
 MOST_NODES = 20_000
 """On a finer grid the spread, which is smooth, is taken at so many nodes and drawn straight between them."""
 
@@ -52,6 +42,18 @@ def spoken_end(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
 
 
+class FieldSpread(abc.ABC):
+    """One standard deviation of the field, anywhere in the box."""
+
+    @abc.abstractmethod
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """(n, d) coordinates to (n, f) standard deviations, in the fields' own units."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All numbers of it by name, for `certainty.npz`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Certainty:
     """How sure a fit is of its unknowns and of its field."""
@@ -59,9 +61,12 @@ class Certainty:
     intervals: Mapping[str, Interval]
     source: str
     """What was taken to vary by chance, such as `27 sensors`."""
-    field: FieldNetwork
-    directions: Any
-    """The network's arrays, each with a leading axis of `DIRECTIONS`: one standard deviation along each."""
+    spread: FieldSpread
+    """Called with (n, d) points it gives one standard deviation of the field there."""
+    correlation: np.ndarray | None = None
+    """(k, k) correlations of the unknowns in the order of the problem, where they are known."""
+    undetermined: tuple[str, ...] = ()
+    """A sentence for every combination of unknowns that the readings do not determine, where these are known."""
 
     def doubts(self) -> tuple[str, ...]:
         """A sentence for every unknown that nothing determines, or that training had left far from its end."""
@@ -71,32 +76,7 @@ class Certainty:
                 found.append(f"The readings do not determine '{name}', so its interval is open.")
             elif abs(interval.drift) > interval.error:
                 found.append(f"'{name}' had about {interval.drift:.2g} still to go, so take more steps.")
-        return tuple(found)
-
-    def spread(self, points: np.ndarray) -> np.ndarray:
-        """One standard deviation of the field, (n, f), at (n, d) points."""
-        dtype = self.field.frame.gain.dtype
-        with jax.enable_x64(dtype == jnp.float64):
-            pieces = [
-                np.asarray(_spread(self.field, self.directions, jnp.asarray(points[start : start + CHUNK], dtype)))
-                for start in range(0, len(points), CHUNK)
-            ]
-        return np.concatenate(pieces) if pieces else np.zeros((0, len(self.field.frame.gain)))
-
-
-@eqx.filter_jit
-def _spread(field: FieldNetwork, directions: Any, points: jax.Array) -> jax.Array:
-    moving, still = eqx.partition(field.network, eqx.is_inexact_array)
-
-    def values(network: Any) -> jax.Array:
-        return FieldNetwork(eqx.combine(network, still), field.frame)(points)
-
-    def add(total: jax.Array, direction: Any) -> tuple[jax.Array, None]:
-        moved = jax.jvp(values, (moving,), (direction,))[1]
-        return total + moved * moved, None
-
-    nothing = jnp.zeros((len(points), len(field.frame.gain)), points.dtype)
-    return jnp.sqrt(jax.lax.scan(add, nothing, directions)[0])
+        return (*found, *self.undetermined)
 
 
 def with_spread(dataset: xr.Dataset, certainty: Certainty, fields: Sequence[str]) -> xr.Dataset:

@@ -21,8 +21,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from napinn.density import Density, Standard
 from napinn.density.scale import members
+from napinn.model import IMPOSSIBLE
 
-CLIP = 12.0
+CLIP = IMPOSSIBLE
 SIDE_WIDTH = 0.5
 """Misfits well within this many deviations of zero count as being on neither side of it."""
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from napinn.errors import InputError, nearest
 from napinn.io.whole import write_whole
-from napinn.training import Snapshot
+from napinn.snapshot import Snapshot
 
 PROGRESS = "progress.json"
 """Stands in a run folder from the first steps until the result is saved."""

@@ -1,27 +1,26 @@
-"""Methods: named recipes of phases, written as functions, and the tables of what there is.
+"""Methods: named recipes of phases, written as functions; `napinn.catalogue` lists them by name.
 
 A method called with its defaults runs in scaled coordinates with batches for a desktop. `as_printed` puts any of them
 back into the paper's setting: coordinates and fields unscaled, its batch sizes, its grid of collocation points."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from napinn import collocation, density, losses, networks, training
+from napinn.catalogue import STEPS
 from napinn.collocation import Grid
-from napinn.density import EBM, GMM, KDE, Compressed, Density
+from napinn.density import EBM, Compressed, Density
 from napinn.gate import Gate
 from napinn.likelihood import Likelihood
-from napinn.losses import Absolute, Huber, Loss, QGaussian, Squared
-from napinn.networks import FLS, KAN, MLP, Backbone, BayesianMLP, PirateNet, QRes
+from napinn.losses import Absolute, Loss, QGaussian, Squared
+from napinn.networks import Backbone, BayesianMLP
 from napinn.objective import Gating
 from napinn.training import SOAP, Cosine, Kind, Method, Optimiser, Phase, Rejection, RelativeCost, Screen
 
-STEPS = 10_000
 DIVERGENCE_WEIGHT = 1e-6
 LIKE_DEFAULT: Mapping[str, Any] = {"equation_weight": 10.0, "unknowns_rate": 5.0, "held_out": 0.02}
 """What the default sets beside its phases: a relative error of the equation counts ten times one of the readings, the
@@ -138,46 +137,6 @@ def as_printed(method: Method, rejection: Rejection | None = None) -> Method:
     )
     return printed if rejection is None else dataclasses.replace(printed, rejection=rejection)
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of a table of what there is."""
-
-    make: Callable[..., Any]
-    summary: str
-    source: str
-
-
-_NAPINN = "Kim & Kang 2026"
-METHODS: Mapping[str, Entry] = {
-    "law_pinn": Entry(law_pinn, "the learned noise law as the likelihood; the default", "napinn"),
-    "na_pinn": Entry(na_pinn, "learned noise law and reliability gate", _NAPINN),
-    "pinn": Entry(pinn, "least squares, every reading alike", "Raissi et al. 2019"),
-    "lad_pinn": Entry(lad_pinn, "least absolute deviations", "Peng et al. 2022"),
-    "mad_pinn": Entry(mad_pinn, "absolute deviations, then squares on screened readings", "Peng et al. 2022"),
-    "or_pinn": Entry(or_pinn, "q-Gaussian likelihood (q = 2.9)", "Duarte et al. 2025"),
-    "b_pinn": Entry(b_pinn, "mean-field posterior over the weights", "Yang et al. 2021"),
-}
-BACKBONES: Mapping[str, Entry] = {
-    "mlp": Entry(MLP, "tanh layers", "the default of the paper"),
-    "fls": Entry(FLS, "learned sine features, then tanh layers", "Wong et al. 2022"),
-    "qres": Entry(QRes, "quadratic residual layers", "Bu & Karpatne 2021"),
-    "piratenet": Entry(PirateNet, "Fourier embedding, gated adaptive residual blocks", "Wang et al. 2024"),
-    "kan": Entry(KAN, "cubic B-splines on every connection", "Liu et al. 2024"),
-    "bayesian": Entry(BayesianMLP, "tanh layers with a Gaussian posterior", "Yang et al. 2021"),
-}
-DENSITIES: Mapping[str, Entry] = {
-    "ebm": Entry(EBM, "energy network, normalised on a grid", _NAPINN),
-    "gmm": Entry(GMM, "three trainable Gaussians", _NAPINN),
-    "kde": Entry(KDE, "kernels on recent misfits, Silverman's bandwidth", _NAPINN),
-}
-LOSSES: Mapping[str, Entry] = {
-    "squared": Entry(Squared, "Gaussian noise", "Gauss 1809"),
-    "absolute": Entry(Absolute, "Laplace noise", "Laplace 1774"),
-    "q_gaussian": Entry(lambda: QGaussian(2.9), "Tsallis noise, q = 2.9", "Duarte et al. 2025"),
-    "likelihood": Entry(Likelihood, "the learned law itself; methods that learn one", "napinn"),
-    "huber": Entry(lambda: Huber(1.0), "squares within one unit of scaled misfit, straight beyond", "Huber 1964"),
-}
 
 SETTINGS: Mapping[str, type] = {
     cls.__name__: cls

@@ -26,9 +26,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from napinn.density import Density, RunningStd, Scale, Standard
 from napinn.equations import Terms, wanted
-from napinn.gate import FLAG_BELOW, Gate, GateState
+from napinn.gate import Gate, GateState
 from napinn.likelihood import Likelihood, learn_and_score
 from napinn.losses import Loss
+from napinn.model import FLAG_BELOW
 from napinn.networks import divergence, sampled
 from napinn.partials import FieldNetwork
 from napinn.pieces import in_pieces

@@ -34,9 +34,9 @@ def noise(result: FitResult, name: str | None = None, axes: Axes | None = None) 
 
 
 def gate(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
-    """The gate's curve with the readings on it; reliability over misfits for a method without a law."""
+    """The gate's curve with the readings on it; reliability over misfits for a method without a gate."""
     axes = axes or _panel()
-    draw = figures.draw_gate if result.noise else figures.draw_reliability
+    draw = figures.draw_gate if result.model.gate is not None else figures.draw_reliability
     draw(result, axes)
     return (axes,)
 

@@ -37,6 +37,7 @@ from napinn.equations import (
     operators,
     share_seconds,
     symbol,
+    value_and_partials,
     wanted,
 )
 from napinn.equations import Unknown as UnknownLeaf
@@ -245,6 +246,50 @@ class Problem:
         """The residuals of each equation, its derivatives looked up wherever they come from."""
         like = next(iter(places.values()))
         numeric = namespace(like)
+        look_up = self._look_up(places, derivative, unknowns)
+        return [numeric.broadcast_to(equation.residual(look_up, numeric), like.shape) for equation in equations]
+
+    def linearised(
+        self,
+        equation: Equation,
+        points: np.ndarray,
+        values: Mapping[Terms, np.ndarray],
+        unknowns: Mapping[str, float],
+    ) -> tuple[Any, dict[Leaf, Any]]:
+        """The residual of one equation, and its partial derivatives with respect to the derivatives of fields and the
+        unknowns in it, in NumPy; arguments as for `left_over`.
+
+        An unknown or a derivative that the residual does not depend on has no entry, and any of the values may be one
+        number for all points. Only an equation that came as a Python function needs JAX for this."""
+        places = {name: points[:, index] for index, name in enumerate(self.coordinates)}
+        outputs = {name: index for index, name in enumerate(self.outputs)}
+
+        def derivative(leaf: Derivative | Applied) -> np.ndarray:
+            assert isinstance(leaf, Derivative)
+            return values[leaf.terms][:, outputs[leaf.field]]
+
+        look_up = self._look_up(places, derivative, unknowns)
+        if equation.tree is not None:
+            return value_and_partials(equation.tree, look_up)
+        from napinn.equations.traced import function_partials
+
+        return function_partials(equation, look_up, points.shape[0])
+
+    def on_face(self, condition: Condition, points: np.ndarray) -> np.ndarray:
+        """Points of the box, moved onto the face of a condition."""
+        face, names = points.copy(), list(self.coordinates)
+        for name, value in condition.at.items():
+            face[:, names.index(name)] = value
+        return face
+
+    def _look_up(
+        self,
+        places: Mapping[str, Any],
+        derivative: Callable[[Derivative | Applied], Any],
+        unknowns: Mapping[str, Any],
+    ) -> Callable[[Leaf], Any]:
+        like = next(iter(places.values()))
+        numeric = namespace(like)
 
         def look_up(leaf: Leaf) -> Any:
             match leaf:
@@ -259,7 +304,7 @@ class Problem:
                 case Given(name, axes):
                     return self.tables[name].at([places[axis] for axis in axes])
 
-        return [numeric.broadcast_to(equation.residual(look_up, numeric), like.shape) for equation in equations]
+        return look_up
 
     def show(self) -> str:
         """The equations, and the conditions if there are any, as mathematics, one a line."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -27,12 +26,11 @@ from napinn.errors import InputError
 from napinn.io import npz_shapes, read_csv, read_parquet
 from napinn.io.sizes import check_count
 from napinn.io.whole import whole, write_whole
-from napinn.methods import SETTINGS
 from napinn.problem import Problem, Unknown
 from napinn.readings import Clock, Columns, Readings, read_table
+from napinn.recipe import Recipe, decode_method
 from napinn.settings import decode, encode
 from napinn.tables import Table
-from napinn.training import Method
 
 REQUEST, READINGS, TABLES = "request.json", "readings.csv", "tables.npz"
 MANY_READINGS = "readings.parquet"
@@ -46,7 +44,7 @@ LARGEST_JSON = 64 * 2**20
 class Request:
     problem: Problem
     readings: Readings
-    method: Method
+    method: Recipe
     seed: int = 0
 
     def settings(self) -> dict[str, Any]:
@@ -76,6 +74,9 @@ class Request:
 
 def _traced(problem: Problem) -> str:
     """What the equations compute, as JAX notes it down: of a function the name alone would say too little."""
+    # Only Python functions are traced, and these need JAX in any case.
+    import jax
+
     points = jax.ShapeDtypeStruct((1, len(problem.coordinates)), np.float32)
     fields = jax.ShapeDtypeStruct((1, len(problem.outputs)), np.float32)
     unknowns = {name: jax.ShapeDtypeStruct((), np.float32) for name in problem.unknowns}
@@ -152,7 +153,7 @@ def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, p
         problem = problem or _problem(settings["problem"], folder)
         columns: Columns = decode(settings["readings"]["columns"], {"Columns": Columns, "Clock": Clock})
         source, seed = str(settings["readings"]["source"]), int(settings["seed"])
-        method: Method = decode(settings["method"], SETTINGS)
+        method = decode_method(settings["method"])
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise InputError(f"{folder}: its settings do not describe a run.") from None
     readings = read_table(table, tuple(problem.coordinates), problem.fields, columns, source)

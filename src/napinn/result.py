@@ -1,33 +1,24 @@
 """FitResult: what a fit gives back, and how it is kept in a folder.
 
-A run folder holds `result.json` (settings, unknowns, status, versions), `model.npz` (arrays of network, gate and
-density, by name), `readings.csv` (every input row with its verdict), `sensors.csv`, `history.csv` and `field.nc`.
+A run folder holds `result.json` (settings, unknowns, status, versions), `model.npz` (arrays of field, gate and
+noise law, by name), `readings.csv` (every input row with its verdict), `sensors.csv`, `history.csv` and `field.nc`.
 Nothing in it is pickled."""
 
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from napinn.density import Density
 from napinn.errors import InputError, nearest
-from napinn.gate import FLAG_BELOW
 from napinn.intervals import Certainty, with_spread
-from napinn.networks import BayesianLinear, sampled
-from napinn.objective import Law, Learned
-from napinn.partials import FieldNetwork
-from napinn.pieces import in_pieces
+from napinn.model import FLAG_BELOW, FittedModel, NoiseLaw
 from napinn.problem import Problem
 from napinn.readings import TIME_NAMES, Readings, with_numbers
-from napinn.training import Method
+from napinn.recipe import Recipe
 from napinn.verdicts import SensorVerdict, Verdict
 
 CF_AXES = frozenset({"x", "y", "z"})
@@ -79,7 +70,7 @@ class FitStatus(enum.Enum):
 class FittedField:
     """The field everywhere in the box: call it with an (n, d) array, or with coordinates by name."""
 
-    network: FieldNetwork
+    model: FittedModel
     coordinates: tuple[str, ...]
     fields: tuple[str, ...]
 
@@ -88,11 +79,7 @@ class FittedField:
         points = np.asarray(points, float)
         if points.ndim != 2 or points.shape[1] != len(self.coordinates):
             raise InputError(f"points must have shape (n, {len(self.coordinates)}): {', '.join(self.coordinates)}.")
-        dtype = self.network.frame.gain.dtype
-        with jax.enable_x64(dtype == jnp.float64):
-            return in_pieces(
-                lambda piece: np.asarray(_evaluate(self.network, jnp.asarray(piece.astype(dtype))), float), points
-            )
+        return self.model.values(points)
 
     def at(self, **coordinates: np.ndarray | pd.Series | Sequence[float] | float) -> dict[str, np.ndarray]:
         """Values by field name at coordinates by name; the coordinates broadcast against each other."""
@@ -108,59 +95,7 @@ class FittedField:
 
     def spread(self, points: np.ndarray, samples: int = 64, seed: int = 0) -> np.ndarray:
         """Standard deviation of the field over draws from the network's posterior, (n, f); only a B-PINN has one."""
-        if not any(isinstance(leaf, BayesianLinear) for leaf in _layers(self.network)):
-            raise InputError("this fit has no posterior over its network; fit with the method 'b_pinn' for a spread.")
-        with jax.enable_x64(self.network.frame.gain.dtype == jnp.float64):
-            keys = jax.random.split(jax.random.key(seed), samples)
-            draws = [FittedField(sampled(self.network, key), self.coordinates, self.fields)(points) for key in keys]
-        return np.std(draws, axis=0)
-
-
-def _layers(network: FieldNetwork) -> list[Any]:
-    return jax.tree.leaves(network, is_leaf=lambda node: isinstance(node, BayesianLinear))
-
-
-@jax.jit
-def _evaluate(network: FieldNetwork, points: jax.Array) -> jax.Array:
-    return network(points)
-
-
-@eqx.filter_jit
-def _log_prob(density: Density, state: Any, standard: jax.Array) -> jax.Array:
-    return density.log_prob(state, standard)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedNoise:
-    """The learned law of the misfits of one field, in the field's own units."""
-
-    method: Method
-    law: Law
-    unit: float
-    """Field units per unit of the misfits that were trained on."""
-
-    index: int
-    """The field's number, whose centre and scale standardise it."""
-
-    @property
-    def centre(self) -> float:
-        return float(self.law.standard.centre[self.index]) * self.unit
-
-    @property
-    def scale(self) -> float:
-        return float(self.law.standard.scale[self.index]) * self.unit
-
-    def log_prob(self, misfits: np.ndarray) -> np.ndarray:
-        assert self.method.gating is not None
-        dtype = self.law.standard.scale.dtype
-        with jax.enable_x64(dtype == jnp.float64):
-            density, state = self.method.gating.density, self.law.density
-            standard = ((np.asarray(misfits, float).reshape(-1) - self.centre) / self.scale).astype(dtype)
-            found = in_pieces(lambda piece: np.asarray(_log_prob(density, state, jnp.asarray(piece)), float), standard)
-            return found.reshape(np.shape(misfits)) - np.log(self.scale)
-
-    def pdf(self, misfits: np.ndarray) -> np.ndarray:
-        return np.exp(self.log_prob(misfits))
+        return self.model.posterior_spread(points, samples, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,17 +103,19 @@ class FitResult:
     """What a fit gives back: the field, the unknowns, the noise law, and a reliability for every reading."""
 
     problem: Problem
-    method: Method
+    method: Recipe
     readings: Readings
     seed: int
-    learned: Learned
-    law: Law | None
+    model: FittedModel
     unknowns: Mapping[str, float]
     predicted: np.ndarray
     """The field at every reading, in the order of the readings."""
     reliability: np.ndarray
     """0 to 1 for every reading; all 1 for a method that does not weigh."""
     history: pd.DataFrame
+    """A row now and then while the fit ran: `phase`, `step`, the losses `total`, `equation` and `data`, each unknown by
+    its name, and `seconds`; for a method with a gate also `steepness`, `cutoff` and `rejected`, and `held_out` where
+    readings were."""
     status: FitStatus
     seconds: float
     verdicts: tuple[SensorVerdict, ...] = ()
@@ -190,7 +127,7 @@ class FitResult:
 
     @property
     def field(self) -> FittedField:
-        return FittedField(self.learned.field, tuple(self.problem.coordinates), self.problem.outputs)
+        return FittedField(self.model, tuple(self.problem.coordinates), self.problem.outputs)
 
     @property
     def misfits(self) -> np.ndarray:
@@ -215,14 +152,9 @@ class FitResult:
         return self.reliability < FLAG_BELOW
 
     @property
-    def noise(self) -> dict[str, FittedNoise]:
+    def noise(self) -> Mapping[str, NoiseLaw]:
         """The noise law by field; empty for a method that learns none."""
-        if self.law is None:
-            return {}
-        gains = np.asarray(self.learned.field.frame.gain, float)
-        return {
-            name: FittedNoise(self.method, self.law, float(gains[i]), i) for i, name in enumerate(self.problem.fields)
-        }
+        return self.model.noise
 
     def readings_table(self) -> pd.DataFrame:
         """The input table with predicted value, misfit, reliability and verdict of every row, in its original order.

@@ -3,32 +3,30 @@
 Arrays are stored by the path of their leaf in the tree that the settings rebuild, so a file can only fill in numbers:
 it cannot choose a class, a shape or a path."""
 
-import io
 import platform
 import shutil
-import zipfile
-import zlib
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
+from napinn.backend import Progress, backend_of
+from napinn.checkpoints import EVERY, Checkpoints
+from napinn.checkpoints import FOLDER as CHECKPOINTS
+from napinn.diagnosis import judge as judge_sensors
 from napinn.errors import InputError, storing
-from napinn.fitting import Progress, blank_frame, fit, initial, judged
-from napinn.intervals import DIRECTIONS, Certainty, Interval
-from napinn.io import npz_shapes
+from napinn.fitting import fit
+from napinn.intervals import Certainty, Interval
+from napinn.io.saved import saved_arrays, write_arrays
 from napinn.io.whole import whole, write_whole
-from napinn.leaves import fill, leaves
 from napinn.loggers import LIVE_FILES, LOG, PROGRESS
-from napinn.objective import Law, Learned, blank_law
+from napinn.model import FittedModel
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.recipe import Recipe
 from napinn.request import (
     FORMAT,
     MANY_READINGS,
@@ -49,10 +47,8 @@ from napinn.request import (
 )
 from napinn.result import FitResult, FitStatus
 from napinn.settings import encode
-from napinn.training import EVERY, Checkpoints, Method
-from napinn.training.checkpoints import FOLDER as CHECKPOINTS
 
-RESULT, CERTAINTY, VERIFICATION = "result.json", "certainty.npz", "verify.json"
+RESULT, MODEL, CERTAINTY, VERIFICATION = "result.json", "model.npz", "certainty.npz", "verify.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
@@ -141,9 +137,9 @@ def save(result: FitResult, folder: Path | str, *, same_fit: bool = False) -> No
 
 
 def _write(result: FitResult, folder: Path) -> None:
-    _write_arrays(folder / "model.npz", (result.learned, result.law))
+    write_arrays(folder / MODEL, result.model.arrays())
     if result.certainty is not None:
-        _write_arrays(folder / CERTAINTY, result.certainty.directions)
+        write_arrays(folder / CERTAINTY, result.certainty.spread.arrays())
     write_tables(result.problem, folder)
     write_readings(result.readings_table(), folder)
     write_whole(folder / "sensors.csv", result.sensors_table().to_csv())
@@ -157,13 +153,6 @@ def _write(result: FitResult, folder: Path) -> None:
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
-def _write_arrays(path: Path, tree: Any) -> None:
-    arrays: dict[str, Any] = leaves(tree)
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    write_whole(path, content.getvalue())
-
-
 def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     """A saved run. `problem` is needed only where an equation was a Python function, which no file can hold."""
     folder = Path(folder)
@@ -172,24 +161,23 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     asked = request_of(description, folder, table, problem)
     annotated = _annotations(table, asked.readings)
     try:
-        with jax.enable_x64(asked.method.double):
-            learned, law = _restore(folder / "model.npz", asked.problem, asked.method, description["has_law"])
+        with saved_arrays(folder / MODEL) as arrays:
+            model = backend_of(asked.method).restore(asked, arrays, bool(description["has_law"]))
         return FitResult(
             problem=asked.problem,
             method=asked.method,
             readings=asked.readings,
             seed=asked.seed,
-            learned=learned,
-            law=law,
+            model=model,
             unknowns={name: float(description["unknowns"][name]) for name in asked.problem.unknowns},
             predicted=annotated["predicted"],
             reliability=annotated["reliability"],
             history=pd.read_csv(folder / "history.csv"),
             status=FitStatus[description["status"]],
             seconds=float(description["seconds"]),
-            verdicts=judged(asked.problem, asked.readings, asked.method, annotated["predicted"]),
+            verdicts=judge_sensors(asked.problem, asked.readings, annotated["predicted"], asked.method.false_alarms),
             notes=tuple(map(str, description.get("notes", ()))),
-            certainty=_certainty(folder / CERTAINTY, description, learned),
+            certainty=_certainty(folder / CERTAINTY, description, asked.method, model),
         )
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"{folder} is not a whole run: its files do not fit together.") from None
@@ -219,24 +207,33 @@ def describe(result: FitResult) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
         "steps": result.method.steps,
         "precision": "float64" if result.method.double else "float32",
-        "device": jax.devices()[0].platform,
+        "device": backend_of(result.method).device(),
         "versions": versions(),
         "problem": problem_settings(result.problem),
         "method": encode(result.method),
-        "has_law": result.law is not None,
+        "has_law": bool(result.noise),
     }
 
 
 def _told(certainty: Certainty) -> dict[str, Any]:
     """Intervals in plain values; an open end, which JSON has no number for, is null."""
     entries = {name: vars(interval) for name, interval in certainty.intervals.items()}
-    plain = {
-        name: {key: float(x) if np.isfinite(x) else None for key, x in each.items()} for name, each in entries.items()
+    told: dict[str, Any] = {
+        "intervals": {name: {key: _plain(x) for key, x in each.items()} for name, each in entries.items()},
+        "intervals_from": certainty.source,
     }
-    return {"intervals": plain, "intervals_from": certainty.source}
+    if certainty.correlation is not None:
+        told["correlation"] = [[_plain(x) for x in row] for row in certainty.correlation]
+    if certainty.undetermined:
+        told["undetermined"] = list(certainty.undetermined)
+    return told
 
 
-def _certainty(path: Path, description: dict[str, Any], learned: Learned) -> Certainty | None:
+def _plain(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def _certainty(path: Path, description: dict[str, Any], method: Recipe, model: FittedModel) -> Certainty | None:
     if "intervals" not in description:
         return None
     if not isinstance(description["intervals"], dict):
@@ -246,9 +243,21 @@ def _certainty(path: Path, description: dict[str, Any], learned: Learned) -> Cer
         str(name): Interval(**{key: none if entry[key] is None else float(entry[key]) for key, none in opened.items()})
         for name, entry in description["intervals"].items()
     }
-    moving = eqx.filter(learned.field.network, eqx.is_inexact_array)
-    skeleton = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((DIRECTIONS, *leaf.shape), leaf.dtype), moving)
-    return Certainty(intervals, str(description["intervals_from"]), learned.field, _filled(skeleton, path))
+    with saved_arrays(path) as arrays:
+        spread = backend_of(method).restore_spread(model, arrays)
+    return Certainty(
+        intervals,
+        str(description["intervals_from"]),
+        spread,
+        _correlation(description.get("correlation"), len(description["unknowns"])),
+        tuple(map(str, description.get("undetermined", ()))),
+    )
+
+
+def _correlation(rows: list[list[float | None]] | None, count: int) -> np.ndarray | None:
+    if rows is None:
+        return None
+    return np.array([[np.nan if x is None else float(x) for x in row] for row in rows]).reshape(count, count)
 
 
 def versions() -> dict[str, str]:
@@ -266,31 +275,6 @@ def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarra
         columns = table[wanted].apply(pd.to_numeric, errors="coerce")
         found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]
     return found
-
-
-def _restore(path: Path, problem: Problem, method: Method, has_law: bool) -> tuple[Learned, Law | None]:
-    dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
-    key = jax.random.key(0)
-    frame = blank_frame(problem, dtype)
-
-    def blank() -> tuple[Learned, Law | None]:
-        gating = method.gating if has_law else None
-        law = None if gating is None else blank_law(gating, len(problem.fields), dtype, key)
-        return initial(problem, method, frame, key), law
-
-    # Only shapes are needed: every number comes from the file.
-    return _filled(eqx.filter_eval_shape(blank), path)
-
-
-def _filled(skeleton: Any, path: Path) -> Any:
-    try:
-        shapes = npz_shapes(path)
-        with np.load(path, allow_pickle=False) as archive:
-            # The shape is looked at before the array is: a header may claim anything.
-            return fill(skeleton, lambda name, shape, _: archive[name] if shapes.get(name) == shape else None, path)
-    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        # A damaged archive may also ask for a compression or a password that there is not (RuntimeError).
-        raise InputError(f"{path} cannot be read as the arrays of a model.") from None
 
 
 def field_grid(result: FitResult) -> Any:

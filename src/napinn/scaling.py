@@ -13,12 +13,8 @@ from jaxtyping import Array, Float
 
 from napinn.equations import wanted
 from napinn.problem import Problem
+from napinn.robust import MAD_TO_STD, robust_std
 
-MAD_TO_STD = 1.4826
-"""The standard deviation of a Gaussian over its median absolute deviation."""
-NEGLIGIBLE = 0.01
-"""Misfits below this part of the field's own variation are nothing to tell apart: so near to it, a fitted field is
-itself wrong in ways that differ from sensor to sensor."""
 DRAWS = 256
 """Random points at which the size of equations and unknowns is judged."""
 
@@ -154,11 +150,3 @@ def _typical(values: Array) -> np.ndarray:
     """The median size of each column; 0 where it is not a number."""
     sizes = MAD_TO_STD * np.median(np.abs(np.asarray(values, float)), axis=0)
     return np.where(np.isfinite(sizes), sizes, 0.0)
-
-
-def robust_std(values: np.ndarray) -> float:
-    """1.4826 × the median absolute deviation; the ordinary deviation where more than half of the values are equal."""
-    if not values.size:
-        return 0.0
-    spread = MAD_TO_STD * float(np.median(np.abs(values - np.median(values))))
-    return spread if spread > 0.0 else float(np.std(values))

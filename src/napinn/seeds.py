@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from napinn.backend import Progress
 from napinn.errors import InputError
-from napinn.fitting import Progress, fit
+from napinn.fitting import fit
 from napinn.intervals import Certainty
 from napinn.judgement import judge_seeds
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.recipe import Recipe
 from napinn.result import FitResult, FitStatus
-from napinn.training import Method
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class SeedFits:
 def fit_seeds(
     problem: Problem,
     readings: Readings,
-    method: Method | None = None,
+    method: Recipe | None = None,
     *,
     seeds: int = 8,
     seed: int = 0,

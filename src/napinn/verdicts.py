@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+MOST_CONDEMNED = 0.5
+"""Where sensors that mislead hold more than this share of the readings, none is left out: no majority is left."""
+
 
 class Verdict(enum.Enum):
     """In the order of how much there is to say: of several verdicts on one sensor, the first counts."""
@@ -48,3 +51,9 @@ def condemned(verdicts: tuple[SensorVerdict, ...], count: int) -> np.ndarray:
     for verdict in verdicts:
         found[verdict.condemned] = True
     return found
+
+
+def left_out(verdicts: tuple[SensorVerdict, ...], count: int) -> np.ndarray:
+    """For each of `count` readings, whether a fit is better off without it; none of them where no majority is left."""
+    bad = condemned(verdicts, count)
+    return bad if bad.mean() <= MOST_CONDEMNED else np.zeros(count, bool)

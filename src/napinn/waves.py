@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from napinn.readings import Readings
-from napinn.scaling import MAD_TO_STD, robust_std
+from napinn.robust import MAD_TO_STD, robust_std
 
 FEW = 3.0
 """Waves across the box that any network resolves: the standard deviation of the first kernel's spectrum."""

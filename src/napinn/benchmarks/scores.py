@@ -13,7 +13,8 @@ from scipy.stats import rankdata
 
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import Corrupted, MisfitLaw
-from napinn.result import FitResult, FittedNoise
+from napinn.model import NoiseLaw
+from napinn.result import FitResult
 
 LAW_REACH = 40.0
 """Laws are compared this many standard deviations of the noise to either side."""
@@ -137,12 +138,9 @@ def _mean_law_distance(result: FitResult, law: MisfitLaw) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def _density(noise: FittedNoise) -> Pdf:
+def _density(noise: NoiseLaw) -> Pdf:
     """Zero beyond the law's support, where its log_prob is a score and not a density."""
-    assert noise.method.gating is not None
-    low, high = (
-        noise.centre + noise.scale * float(end) for end in noise.method.gating.density.support(noise.law.density)
-    )
+    low, high = (noise.centre + noise.scale * end for end in noise.support())
     return lambda misfits: np.where((misfits >= low) & (misfits <= high), noise.pdf(misfits), 0.0)
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from napinn.likelihood import SIDE_WIDTH, Likelihood
 from napinn.objective import Law, Learned, reliabilities
-from napinn.scaling import robust_std
+from napinn.robust import robust_std
 from napinn.training import Kind, Method, Phase
 
 GENTLEST = 0.1

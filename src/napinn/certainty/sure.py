@@ -13,7 +13,9 @@ from napinn.certainty.groups import groups_of
 from napinn.certainty.pulls import anchors, is_profiled, last_phase, pulls, slopes
 from napinn.certainty.tangent import Tangent, tangent_of
 from napinn.errors import InputError
-from napinn.intervals import DIRECTIONS, LEVEL, Certainty, Interval
+from napinn.intervals import LEVEL, Certainty, Interval
+from napinn.network_model import DIRECTIONS, NetworkSpread, network_of
+from napinn.partials import FieldNetwork
 from napinn.problem import Unknown
 from napinn.result import FitResult
 
@@ -21,18 +23,18 @@ FEWEST = 3
 """With fewer readings nothing can be left out."""
 
 
-def how_sure(result: FitResult, *, seed: int = 0) -> Certainty:
-    """Intervals for the unknowns, and a spread of the field, without training.
+def how_sure(result: FitResult, seed: int = 0) -> Certainty:
+    """Intervals for the unknowns, and a spread of the field, of a network.
 
     The jackknife over sensors (over stretches of their records where sensors are few), to first order about the fit
     as it stands; `napinn.certainty.estimate` has the formulas. What training had still to go is part of the interval.
     """
-    used = result.reliability > 0.0
+    network, used = network_of(result), result.reliability > 0.0
     if used.sum() < FEWEST:
         raise InputError(f"the fit has used {used.sum()} readings, too few to say how sure it is.")
     groups = groups_of(result.readings, used)
     with jax.enable_x64(True):
-        tangent = tangent_of(result, last_phase(result.method).stiffness[1], seed)
+        tangent = tangent_of(result, last_phase(network.method).stiffness[1], seed)
         balance = balance_of(result, tangent, used)
         label = groups.label[tangent.reading[used[tangent.reading]]]
         group = np.unique(label, return_inverse=True)[1][balance.rows.reading]
@@ -40,21 +42,23 @@ def how_sure(result: FitResult, *, seed: int = 0) -> Certainty:
         by_reading = jackknife(balance, balance.rows.reading, balance.columns)
         directions = _directions(tangent, balance, by_group)
         intervals = _intervals(result, tangent, balance, by_group, by_reading)
-    return Certainty(intervals, groups.source, result.learned.field, _in_precision(result, directions))
+    spread = NetworkSpread(network.network, _in_precision(network.network, directions))
+    return Certainty(intervals, groups.source, spread)
 
 
 def balance_of(result: FitResult, tangent: Tangent, used: np.ndarray) -> Balance:
     """The fit at its end, with the readings that it used."""
     kept = used[tangent.reading]
     misfit, owner, follow = tangent.misfit[kept], tangent.owner[kept], tangent.misfit_rows[kept]
-    told = (result.method, tangent.learned, tangent.law)
+    method = network_of(result).method
+    told = (method, tangent.learned, tangent.law)
     pull = np.array(pulls(*told, jnp.asarray(misfit), jnp.asarray(owner)))
     slope = slopes(*told, misfit, owner, len(result.problem.fields))[owner]
     noise = float(np.mean(pull**2) / np.mean(slope))
     number = np.arange(len(misfit))
     held = anchors(*told, misfit, owner)
     follow_all, pull_all, slope_all, number_all = [follow], [pull], [slope], [number]
-    if is_profiled(result.method):
+    if is_profiled(method):
         for field in np.unique(owner):
             mine = owner == field
             follow_all[0] = follow_all[0] - mine[:, None] * follow[mine].mean(axis=0)
@@ -115,6 +119,6 @@ def _directions(tangent: Tangent, balance: Balance, by_group: Jackknife) -> list
     return [tangent.unfold(row) for row in np.pad(rows, ((0, DIRECTIONS - len(rows)), (0, 0)))]
 
 
-def _in_precision(result: FitResult, directions: list[Any]) -> Any:
-    dtype = result.learned.field.frame.gain.dtype
+def _in_precision(network: FieldNetwork, directions: list[Any]) -> Any:
+    dtype = network.frame.gain.dtype
     return jax.tree.map(lambda *each: np.stack([np.asarray(one) for one in each]).astype(dtype), *directions)

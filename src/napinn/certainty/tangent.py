@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 from scipy.stats import qmc
 
 from napinn.compiled import owned_jit
+from napinn.network_model import network_of
 from napinn.objective import Law, Learned, face_residuals, inside_residuals, misfits
 from napinn.problem import Problem
 from napinn.result import FitResult
@@ -53,8 +54,9 @@ class Tangent:
 
 def tangent_of(result: FitResult, stiffness: float, seed: int = 0) -> Tangent:
     """Residuals are weighed so that the sum of their squares is the loss of the equations, `stiffness` times."""
-    problem, method = result.problem, result.method
-    learned, law = _in_double((result.learned, result.law))
+    problem, network = result.problem, network_of(result)
+    method = network.method
+    learned, law = _in_double((network.learned, network.law))
     data, place = load(problem, result.readings, jnp.dtype(jnp.float64), method.held_out, result.seed)
     flat = _Flat(problem, learned, seed)
     count = max(POINTS, 4 * flat.width)

@@ -8,7 +8,7 @@ import pandas as pd
 from napinn.checks.findings import Finding, Weight
 from napinn.problem import Problem
 from napinn.readings import Readings, at_the_same_place, outside, repeated, told_apart
-from napinn.scaling import robust_std
+from napinn.robust import robust_std
 
 FAR = 8.0
 """Robust standard deviations beyond which a value that repeats is taken for a sentinel."""

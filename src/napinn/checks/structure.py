@@ -7,14 +7,12 @@ an equation as a whole. The last is linear algebra: the change of every residual
 random values of the derivatives, and a combination of changes that leaves all residuals at zero is a trade."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from napinn.checks.findings import Finding, Weight
-from napinn.equations import Equation, Terms, wanted
+from napinn.equations import Derivative, Equation, Leaf, Terms, Unknown, wanted
 from napinn.problem import Problem
 from napinn.readings import Readings
 
@@ -26,10 +24,8 @@ NOTHING = 1e-8
 def inspect_problem(problem: Problem, readings: Readings) -> list[Finding]:
     """A doubt for every unknown that cannot be determined, with the reason."""
     unlinked = _unlinked(problem)
-    # A trade is a change that is exactly none, which only double precision tells from a small one.
-    with jax.enable_x64(True):
-        blind = _blind(problem, readings)
-        traded = _traded(problem) if problem.unknowns else {}
+    blind = _blind(problem, readings)
+    traded = _traded(problem) if problem.unknowns else {}
     found = []
     for name in problem.unknowns:
         reason = unlinked.get(name) or blind.get(name) or traded.get(name)
@@ -56,12 +52,12 @@ def _blind(problem: Problem, readings: Readings) -> dict[str, str]:
     if not still or not problem.unknowns:
         return {}
     bound = _bound(problem)
-    points, values, unknowns = _samples(problem, bound)
+    drawn = _samples(problem, bound)
     flat = {
         terms: array * float(not any(axis in still for axes in terms for axis in axes))
-        for terms, array in values.items()
+        for terms, array in drawn.values.items()
     }
-    changes = _unknown_changes(problem, bound, points, flat, unknowns)
+    changes = _changes(problem, bound, replace(drawn, values=flat)).along_unknowns()
     names = ", ".join(f"'{name}'" for name in still)
     reason = f"the readings do not vary along {names}, and it stands only beside derivatives along it"
     return {
@@ -73,14 +69,17 @@ def _blind(problem: Problem, readings: Readings) -> dict[str, str]:
 
 def _traded(problem: Problem) -> dict[str, str]:
     bound = _bound(problem)
-    points, values, unknowns = _samples(problem, bound)
-    columns = [_unknown_changes(problem, bound, points, values, unknowns)]
+    drawn = _samples(problem, bound)
+    changes = _changes(problem, bound, drawn)
+    columns = [changes.along_unknowns()]
     partners = [f"unknown '{name}'" for name in problem.unknowns]
-    residual = np.asarray(problem.left_over(bound, points, values, unknowns))
+    residual = changes.residual
     for index, name in enumerate(problem.hidden, start=len(problem.fields)):
-        for kind, moved in (("scale", _scaled(values, index)), ("level", _raised(values, index))):
-            change = jax.jvp(lambda v: problem.left_over(bound, points, v, unknowns), (values,), (moved,))[1]
-            columns.append(np.asarray(change)[..., None])
+        # A constant added to a field changes its value and none of its derivatives.
+        raised = {terms: np.full(SAMPLES, float(terms == ((),))) for terms in drawn.values}
+        scaled = {terms: array[:, index] for terms, array in drawn.values.items()}
+        for kind, moved in (("scale", scaled), ("level", raised)):
+            columns.append(changes.along_field(name, moved)[..., None])
             partners.append(f"the {kind} of hidden field '{name}'")
     for number in range(len(bound)):
         own = np.zeros_like(residual)
@@ -115,7 +114,14 @@ def _bound(problem: Problem) -> tuple[Equation, ...]:
     return (*problem.written, *(condition.equation for condition in problem.placed))
 
 
-def _samples(problem: Problem, bound: tuple[Equation, ...]) -> tuple[Array, dict[Terms, Array], dict[str, Array]]:
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    points: np.ndarray
+    values: Mapping[Terms, np.ndarray]
+    unknowns: Mapping[str, float]
+
+
+def _samples(problem: Problem, bound: tuple[Equation, ...]) -> _Samples:
     """Points in the box, values of all derivatives as if they were free, and unknowns near their start.
 
     All derivatives are positive, so that a logarithm or a root of a field has a value."""
@@ -123,32 +129,42 @@ def _samples(problem: Problem, bound: tuple[Equation, ...]) -> tuple[Array, dict
     low, high = np.asarray(problem.lows), np.asarray(problem.highs)
     points = low + (high - low) * rng.uniform(size=(SAMPLES, len(low)))
     shape = (SAMPLES, len(problem.outputs))
-    values = {terms: jnp.asarray(rng.uniform(0.5, 1.5, shape)) for terms in sorted(wanted(bound))}
-    unknowns = {}
-    for name, unknown in problem.unknowns.items():
-        near = jnp.asarray(unknown.raw_start() + rng.uniform(0.05, 0.15))
-        unknowns[name] = unknown.value(near)
-    return jnp.asarray(points), values, unknowns
-
-
-def _unknown_changes(
-    problem: Problem,
-    bound: tuple[Equation, ...],
-    points: Array,
-    values: Mapping[Terms, Array],
-    unknowns: Mapping[str, Array],
-) -> np.ndarray:
-    """(samples, equations, unknowns): how each residual changes with each unknown."""
-    slopes = jax.jacfwd(lambda found: problem.left_over(bound, points, values, found))(dict(unknowns))
-    return np.stack([np.asarray(slopes[name]) for name in problem.unknowns], axis=2)
-
-
-def _scaled(values: Mapping[Terms, Array], field: int) -> dict[Terms, Array]:
-    return {terms: jnp.zeros_like(array).at[:, field].set(array[:, field]) for terms, array in values.items()}
-
-
-def _raised(values: Mapping[Terms, Array], field: int) -> dict[Terms, Array]:
-    """A constant added to a field changes its value and none of its derivatives."""
-    return {
-        terms: jnp.zeros_like(array).at[:, field].set(1.0 if terms == ((),) else 0.0) for terms, array in values.items()
+    values = {terms: rng.uniform(0.5, 1.5, shape) for terms in sorted(wanted(bound))}
+    unknowns = {
+        name: float(unknown.value(unknown.raw_start() + rng.uniform(0.05, 0.15)))
+        for name, unknown in problem.unknowns.items()
     }
+    return _Samples(points, values, unknowns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """What is left of each equation at the samples, (samples, equations), and its partial derivatives."""
+
+    residual: np.ndarray
+    partials: tuple[dict[Leaf, np.ndarray], ...]
+    unknowns: tuple[str, ...]
+
+    def along_unknowns(self) -> np.ndarray:
+        """(samples, equations, unknowns)."""
+        rows = [[_column(each.get(Unknown(name), 0.0)) for name in self.unknowns] for each in self.partials]
+        return np.moveaxis(np.asarray(rows), 2, 0)
+
+    def along_field(self, field: str, moved: Mapping[Terms, np.ndarray]) -> np.ndarray:
+        """(samples, equations): the change when the derivatives of a field move by these amounts."""
+        columns = []
+        for each in self.partials:
+            mine = ((leaf, slope) for leaf, slope in each.items() if isinstance(leaf, Derivative))
+            steps = (slope * moved[leaf.terms] for leaf, slope in mine if leaf.field == field)
+            columns.append(sum(steps, start=np.zeros(SAMPLES)))
+        return np.stack(columns, axis=1)
+
+
+def _changes(problem: Problem, bound: tuple[Equation, ...], drawn: _Samples) -> _Changes:
+    found = [problem.linearised(equation, drawn.points, drawn.values, drawn.unknowns) for equation in bound]
+    residual = np.stack([_column(value) for value, _ in found], axis=1)
+    return _Changes(residual, tuple(partials for _, partials in found), tuple(problem.unknowns))
+
+
+def _column(values: np.ndarray | float) -> np.ndarray:
+    return np.broadcast_to(values, (SAMPLES,))

@@ -9,25 +9,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from napinn.catalogue import METHODS
 from napinn.checks import Finding, Weight, inspect_problem, inspect_readings, seconds_a_step
+from napinn.cli.fitting import Choice
 from napinn.cli.main import EXIT_BAD_INPUT
 from napinn.problem import Problem
 from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
 from napinn.readings import Readings
-from napinn.training import Method
 
 MOST_LISTED = 12
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 
-def check_command(problem: Path, readings: Path, method: Method, timed: bool, as_json: bool) -> int:
+def check_command(problem: Path, readings: Path, choice: Choice, timed: bool, as_json: bool) -> int:
     file = load_problem_file(problem)
     sheet = sheet_of(file, readings, str(problem))
     bound, table = bind_loosely(file, sheet.table, str(readings), str(problem))
     found = [*inspect_readings(bound, table), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
-    pace = seconds_a_step(bound, table, method) if timed and not blocked else None
-    told = describe(bound, table, sheet.notes, found, method, pace)
+    told = describe(bound, table, sheet.notes, found)
+    told |= estimate(bound, table, choice, timed and not blocked)
     if as_json:
         print(json.dumps(told, ensure_ascii=False))  # noqa: T201
     else:
@@ -40,8 +41,6 @@ def describe(
     readings: Readings,
     notes: tuple[str, ...],
     found: list[Finding],
-    method: Method,
-    pace: float | None,
 ) -> dict[str, Any]:
     """Everything that the page says, as one JSON object."""
     numbers, names = readings.numbered_sensors
@@ -67,10 +66,16 @@ def describe(
             "most": {"sensor": str(names[counts.argmax()]), "readings": int(counts.max())},
         },
         "findings": [{"weight": finding.weight.value, "text": finding.text} for finding in found],
-        "method": method.name,
-        "steps": method.steps,
-        "seconds": None if pace is None else round(pace * method.steps, 1),
     }
+
+
+def estimate(problem: Problem, readings: Readings, choice: Choice, timed: bool) -> dict[str, Any]:
+    """What a fit would be, and how long it will take where that is tried."""
+    if not timed:
+        return {"method": choice.method, "steps": choice.steps or METHODS[choice.method].steps, "seconds": None}
+    method = choice.make()
+    pace = seconds_a_step(problem, readings, method)
+    return {"method": method.name, "steps": method.steps, "seconds": round(pace * method.steps, 1)}
 
 
 def _coordinate(problem: Problem, readings: Readings, axis: int) -> dict[str, Any]:

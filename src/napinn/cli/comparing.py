@@ -22,7 +22,7 @@ from napinn.report.labels import label, misfit_label
 from napinn.report.side_by_side import draw_comparison
 from napinn.result import FitStatus
 from napinn.run_folder import load, prepare
-from napinn.training import Snapshot
+from napinn.snapshot import Snapshot
 
 WHOLE = "comparison.csv"
 PROBLEM_FILES = (".yaml", ".yml")

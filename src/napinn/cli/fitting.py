@@ -1,7 +1,6 @@
 """`napinn fit`."""
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,20 +8,19 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 from napinn.cli.certainty import finishing, run_seeds
 from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
 from napinn.fitting import check_readings
 from napinn.io import PLAIN, read_file
-from napinn.likelihood import Likelihood
 from napinn.loggers import check_loggers
-from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, compressed
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
+from napinn.recipe import Recipe
 from napinn.request import Request, Wishes
 from napinn.run_folder import begin, prepare
-from napinn.training import Method
 
 
 @dataclass(frozen=True)
@@ -37,35 +35,55 @@ class Choice:
     double: bool = False
     minutes: float | None = None
 
-    def make(self) -> Method:
-        parts: dict[str, Any] = {"double": self.double, "minutes": self.minutes}
-        if self.steps is not None:
-            parts["steps"] = self.steps
-        if self.backbone is not None:
-            parts |= {"backbone": _named(self.backbone, BACKBONES, "backbone")(), "keeps_backbone": True}
-        if self.density is not None:
-            estimator = _named(self.density, DENSITIES, "density")()
-            parts["estimator"] = compressed(estimator) if self.method == "law_pinn" else estimator
-        if self.loss is not None:
-            parts["loss"] = _named(self.loss, LOSSES, "loss")()
-        make = _named(self.method, METHODS, "method")
-        taken = inspect.signature(make).parameters
-        for name, word in (("estimator", "density"), ("loss", "loss")):
-            if name in parts and name not in taken:
-                raise InputError(f"method '{self.method}' has no choice of {word}; leave out --{word}.")
-        if isinstance(parts.get("loss"), Likelihood) and "estimator" not in taken:
+    def check(self) -> "Choice":
+        """Itself, or a sentence on what is wrong with the words; nothing is made."""
+        entry = _named(self.method, METHODS, "method")
+        for word, table, part, kind in (
+            (self.backbone, BACKBONES, "backbone", "backbone"),
+            (self.density, DENSITIES, "estimator", "density"),
+            (self.loss, LOSSES, "loss", "loss"),
+        ):
+            if word is None:
+                continue
+            _named(word, table, kind)
+            if part not in entry.parts:
+                raise InputError(f"method '{self.method}' has no choice of {kind}; leave out --{kind}.")
+        if self.loss == "likelihood" and "estimator" not in entry.parts:
             raise InputError(
                 f"method '{self.method}' learns no noise law, which the loss 'likelihood' needs; use law_pinn."
             )
         if self.method == "b_pinn" and self.backbone not in (None, "bayesian"):
             raise InputError("method 'b_pinn' needs the backbone 'bayesian'; leave out --backbone.")
-        return make(**parts)
+        return self
+
+    def make(self) -> Recipe:
+        """The method; the modules that it is made of are loaded only now."""
+        self.check()
+        parts: dict[str, Any] = {"double": self.double, "minutes": self.minutes}
+        if self.steps is not None:
+            parts["steps"] = self.steps
+        if self.backbone is not None:
+            parts |= {"backbone": BACKBONES[self.backbone].make(), "keeps_backbone": True}
+        if self.density is not None:
+            parts["estimator"] = _estimator(self.method, self.density)
+        if self.loss is not None:
+            parts["loss"] = LOSSES[self.loss].make()
+        return METHODS[self.method].make(**parts)
 
 
-def _named(word: str, table: Mapping[str, Entry], kind: str) -> Callable[..., Any]:
+def _estimator(method: str, density: str) -> Any:
+    estimator = DENSITIES[density].make()
+    if method != "law_pinn":
+        return estimator
+    from napinn.methods import compressed
+
+    return compressed(estimator)
+
+
+def _named(word: str, table: Mapping[str, Entry], kind: str) -> Entry:
     if word not in table:
         raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
-    return table[word].make
+    return table[word]
 
 
 def fit_command(
@@ -79,13 +97,14 @@ def fit_command(
     seeds: int = 1,
     intervals: bool = False,
 ) -> int:
-    recipe = choice.make()
+    choice.check()
     bound, table = problem_and_readings(problem, readings, Console(stderr=True, quiet=manner.quiet))
     folder = out or Path("runs") / readings.stem
     check_loggers(manner.logs)
-    check_readings(bound, table, recipe.double)
-    request = Request(bound, table, recipe, seed)
+    check_readings(bound, table, choice.double)
     prepare(folder, overwrite, inputs=[readings, *([problem] if isinstance(problem, Path) else [])])
+    # Last, because making a method may load JAX: what is refused is refused before that.
+    request = Request(bound, table, choice.make(), seed)
     wishes = Wishes(seeds, intervals, manner.logs)
     begin(request, folder, wishes)
     if seeds > 1:

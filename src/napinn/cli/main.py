@@ -189,7 +189,7 @@ def check(
     from napinn.cli.checking import check_command
     from napinn.cli.fitting import Choice
 
-    raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).make(), time, json))
+    raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).check(), time, json))
 
 
 @app.command()

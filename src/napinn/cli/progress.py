@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from napinn.training import Snapshot
+from napinn.snapshot import Snapshot
 
 SECONDS_BETWEEN_LINES = 15.0
 

@@ -10,15 +10,14 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from napinn.checkpoints import found as checkpoints_of
 from napinn.cli.certainty import finishing
 from napinn.cli.running import Manner, exit_code, run_request, tell_result
 from napinn.errors import InputError
-from napinn.leaves import leaves
 from napinn.loggers import LOG
 from napinn.request import MANY_READINGS, READINGS, REQUEST, read_request, read_settings, read_wishes
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import RESULT, VERIFICATION, begin, load, prepare, versions
-from napinn.training.checkpoints import found as checkpoints_of
 
 LOG_LINES = 400
 BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
@@ -58,7 +57,7 @@ def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
 
 def comparison(first: FitResult, second: FitResult) -> dict[str, Any]:
     """Whether two runs of one request agree to the last bit, and if not, by how much they differ."""
-    arrays = [leaves((result.learned, result.law)) for result in (first, second)]
+    arrays = [result.model.arrays() for result in (first, second)]
     alike = arrays[0].keys() == arrays[1].keys() and all(
         np.array_equal(array, arrays[1][name]) for name, array in arrays[0].items()
     )
@@ -77,7 +76,7 @@ def comparison(first: FitResult, second: FitResult) -> dict[str, Any]:
 
 def _sentences(told: dict[str, Any], out: Path) -> list[str]:
     if told["identical"]:
-        lines = ["The numbers agree: network, noise law and coefficients are the same to the last bit."]
+        lines = ["The numbers agree: field, noise law and coefficients are the same to the last bit."]
     else:
         parts = [f"the field by up to {told['field']:.2g} of its range"]
         parts += [f"{name} by {value:.2g} of itself" for name, value in told["unknowns"].items()]

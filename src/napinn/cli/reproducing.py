@@ -8,7 +8,6 @@ from rich.console import Console
 
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.engine.display import study_display
-from napinn.experiments.reproduce import reproduce
 
 
 def reproduce_command(
@@ -22,6 +21,9 @@ def reproduce_command(
     only_finished: bool,
     as_json: bool,
 ) -> int:
+    # The studies name networks and densities, so they wait for JAX.
+    from napinn.experiments.reproduce import reproduce
+
     folder = out or Path("runs") / "studies" / preset
     options: dict[str, Any] = {"seeds": seeds, "workers": workers, "cluster": cluster}
     options |= {"matching": matching, "only_finished": only_finished}

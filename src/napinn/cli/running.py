@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from napinn.checkpoints import EVERY, Checkpoints
 from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import StorageError, storing
@@ -22,7 +23,6 @@ from napinn.report.truth import Truth
 from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.run_folder import describe, save
-from napinn.training import EVERY, Checkpoints
 from napinn.verification.findings import Verification
 
 Finish = Callable[[FitResult], FitResult]

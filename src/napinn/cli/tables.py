@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, parameters
+from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
 
 
 def methods_command(as_json: bool) -> None:
@@ -20,6 +20,9 @@ def methods_command(as_json: bool) -> None:
 
 
 def backbones_command(as_json: bool) -> None:
+    # Counting takes the networks themselves.
+    from napinn.methods import parameters
+
     counts = {name: parameters(entry.make()) for name, entry in BACKBONES.items()}
     if as_json:
         print(json.dumps({name: {"parameters": counts[name], **_told(e)} for name, e in BACKBONES.items()}))  # noqa: T201

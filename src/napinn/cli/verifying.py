@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from napinn.backend import Progress
 from napinn.cli.main import EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import storing
 from napinn.run_folder import VERIFICATION, load
 from napinn.verification.findings import Outcome, Verification, write_verification
-from napinn.verification.left_out import Progress
 from napinn.verification.verifying import verify
 
 COLOURS = {Outcome.PASS: "green", Outcome.DOUBT: "yellow", Outcome.CANNOT: "dim"}

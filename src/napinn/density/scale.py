@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from napinn.scaling import MAD_TO_STD, NEGLIGIBLE
+from napinn.robust import MAD_TO_STD, NEGLIGIBLE
 
 SMALLEST = 1e-6
 FEWEST = 5

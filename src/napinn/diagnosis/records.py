@@ -7,7 +7,7 @@ import numpy as np
 
 from napinn.problem import Problem
 from napinn.readings import Readings
-from napinn.scaling import NEGLIGIBLE, robust_std
+from napinn.robust import NEGLIGIBLE, robust_std
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import pandas as pd
 # scipy.stats has these too, but takes a second to import.
 from scipy.special import ndtri, stdtrit
 
-from napinn.scaling import MAD_TO_STD
+from napinn.robust import MAD_TO_STD
 
 MEDIAN_ERROR = 1.2533
 """The standard error of a median is this times that of a mean, for Gaussian noise."""

@@ -31,7 +31,7 @@ from napinn.diagnosis.robust import (
 from napinn.diagnosis.stuck import Stretch, stuck_stretches
 from napinn.problem import Problem
 from napinn.readings import Readings
-from napinn.scaling import robust_std
+from napinn.robust import robust_std
 from napinn.verdicts import SensorVerdict, Verdict
 
 FALSE_ALARMS = 1e-3

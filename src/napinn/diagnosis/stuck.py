@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.diagnosis.records import Record, negligible
-from napinn.scaling import robust_std
+from napinn.robust import robust_std
 
 SHORTEST = 4
 """Alike readings that make a stretch."""

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from napinn.experiments.cases import SLICE_SIDE
 from napinn.experiments.tables import confused
-from napinn.gate import FLAG_BELOW
+from napinn.model import FLAG_BELOW
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure
 
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from napinn.benchmarks.names import BENCHMARKS, PAPER
-from napinn.methods import BACKBONES, as_printed, b_pinn
+from napinn.catalogue import BACKBONES
+from napinn.methods import as_printed, b_pinn
 from napinn.networks import Backbone
 from napinn.training import FixedCost, Method
 

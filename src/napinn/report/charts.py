@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
+from scipy.special import expit
 
 from napinn.equations import symbol
-from napinn.gate import FLAG_BELOW
+from napinn.model import FLAG_BELOW
 from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
 from napinn.report.labels import label, misfit_label
 from napinn.report.view import places_of, time_of
@@ -99,21 +99,21 @@ def scores(result: FitResult) -> np.ndarray:
     return (found - used.mean()) / max(float(used.std()), 1e-6)
 
 
-def gate_curve(result: FitResult, standard: np.ndarray) -> np.ndarray:
-    assert result.method.gating is not None
-    gate = result.learned.gate
-    points = jnp.asarray(standard, gate.raw_cutoff.dtype)
-    return np.asarray(result.method.gating.gate.response(gate, points), float)
+def gate_curve(gate: tuple[float, float], standard: np.ndarray) -> np.ndarray:
+    """The reliability that a gate of this steepness and cutoff gives to standardised log-densities."""
+    steepness, cutoff = gate
+    return expit(steepness * (standard + cutoff))
 
 
 def gate_chart(result: FitResult) -> Chart | None:
-    if result.law is None or result.method.gating is None or not np.ptp(result.reliability):
+    gate = result.model.gate
+    if gate is None or not np.ptp(result.reliability):
         return None
     standard, chosen = scores(result), sent(result)
     low, high = float(standard.min()), float(standard.max())
     grid = np.linspace(low - 0.5, high + 0.5, 400)
     data: list[Json] = [
-        {"type": "scatter", "mode": "lines", "name": "gate", "x": packed(grid), "y": packed(gate_curve(result, grid)),
+        {"type": "scatter", "mode": "lines", "name": "gate", "x": packed(grid), "y": packed(gate_curve(gate, grid)),
          "line": {"color": "@ink", "width": 2}, "hoverinfo": "skip"}
     ]  # fmt: skip
     for part, name, marker in ((~result.flagged, "good", "circle"), (result.flagged, "flagged", "x-thin-open")):
@@ -124,7 +124,7 @@ def gate_chart(result: FitResult) -> Chart | None:
              "y": packed(result.reliability[found]), "marker": {"color": f"@{name}", "size": 6, "symbol": marker},
              "hovertemplate": "score %{x:.3g}<br>reliability %{y:.3f}"}
         )  # fmt: skip
-    steepness, cutoff = float(result.learned.gate.steepness), float(result.learned.gate.cutoff)
+    steepness, cutoff = gate
     layout = axes("standardised log-density [deviations]", "reliability (0 to 1)")
     layout["shapes"] = [_line(y=FLAG_BELOW)]
     caption = (

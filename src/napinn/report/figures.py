@@ -15,7 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from napinn.equations import symbol
-from napinn.gate import FLAG_BELOW
+from napinn.model import FLAG_BELOW
 from napinn.report.charts import gate_curve, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
@@ -124,11 +124,12 @@ def draw_reliability(result: FitResult, axes: Axes) -> None:
 
 
 def draw_gate(result: FitResult, axes: Axes) -> None:
-    """The gate's curve over the standardised log-density, with the readings on it."""
-    standard = scores(result)
+    """The gate's curve over the standardised log-density, with the readings on it; for a fit that has a gate."""
+    gate, standard = result.model.gate, scores(result)
+    assert gate is not None
     grid = np.linspace(standard.min() - 0.5, standard.max() + 0.5, 400)
     axes.axhline(FLAG_BELOW, color="grey", linewidth=0.8, linestyle=":")
-    axes.plot(grid, gate_curve(result, grid), color=LINE, linewidth=1.2, label="gate")
+    axes.plot(grid, gate_curve(gate, grid), color=LINE, linewidth=1.2, label="gate")
     for part, colour, marker, name in ((~result.flagged, GOOD, "o", "good"), (result.flagged, FLAGGED, "x", "flagged")):
         found = np.flatnonzero(part)
         found = found[thinned(len(found), MOST_POINTS)]

@@ -1,19 +1,17 @@
 """Training: phases as data, one compiled loop, and moments of it that can be kept and taken up again."""
 
-from napinn.training.checkpoints import EVERY, Checkpoints
+from napinn.training.checkpoints import keep_checkpoint, offer_checkpoint
 from napinn.training.data import Data, load
-from napinn.training.loop import Snapshot, all_misfits, keeping
+from napinn.training.loop import all_misfits, keeping
 from napinn.training.moments import GaveUpError, Moment, train
 from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, GaussNewton, Optimiser, Schedule, Slowed
 from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen, SensorScreen
 from napinn.training.steps import State, begin
 
 __all__ = [
-    "EVERY",
     "LBFGS",
     "SOAP",
     "Adam",
-    "Checkpoints",
     "Constant",
     "Cosine",
     "Data",
@@ -31,11 +29,12 @@ __all__ = [
     "Screen",
     "SensorScreen",
     "Slowed",
-    "Snapshot",
     "State",
     "all_misfits",
     "begin",
+    "keep_checkpoint",
     "keeping",
     "load",
+    "offer_checkpoint",
     "train",
 ]

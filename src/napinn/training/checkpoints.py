@@ -2,16 +2,13 @@
 
 A checkpoint is a line (`napinn checkpoint 1`, the SHA-256 of all that follows, the length of the header), a header in
 JSON, and the arrays one after another. The header names each array by the path of its leaf, with shape and type; the
-tree itself is rebuilt from the method, so a file can only fill in numbers, and nothing is unpickled. The newest two
-are kept: if the machine went down while one was written, the other is whole."""
+tree itself is rebuilt from the method, so a file can only fill in numbers, and nothing is unpickled."""
 
 import hashlib
 import json
 import logging
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,8 +16,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from napinn.checkpoints import Checkpoints, found
 from napinn.errors import InputError
-from napinn.io.whole import write_whole
 from napinn.leaves import fill, leaves
 from napinn.objective import blank_law
 from napinn.settings import decode, encode
@@ -30,10 +27,6 @@ from napinn.training.moments import Moment
 from napinn.training.phases import Method
 from napinn.training.steps import State, first_moments
 
-FOLDER = "checkpoints"
-EVERY = 60.0
-"""Seconds between two checkpoints, unless said otherwise."""
-KEPT = 2
 MAGIC = "napinn checkpoint 1"
 LONGEST_LINE = 200
 LARGEST_HEADER = 256 * 2**20
@@ -153,12 +146,6 @@ def _moment(path: Path, header: Mapping[str, Any], body: bytes, method: Method, 
     )
 
 
-def found(folder: Path) -> list[Path]:
-    """The checkpoints of a run folder, newest first."""
-    named = [path for path in (folder / FOLDER).glob("*.checkpoint") if path.stem.isdecimal()]
-    return sorted(named, key=lambda path: int(path.stem), reverse=True)
-
-
 def latest(folder: Path, run: str, method: Method, first: State, data: Data) -> Moment | None:
     """The newest moment that can be read; None where there is no checkpoint at all."""
     refused: InputError | None = None
@@ -173,39 +160,11 @@ def latest(folder: Path, run: str, method: Method, first: State, data: Data) -> 
     return None
 
 
-@dataclass
-class Checkpoints:
-    """Where and how often a fit keeps its moments: `fit(…, checkpoints=Checkpoints("runs/first"))`."""
+def offer_checkpoint(kept: Checkpoints, moment: Moment, run: str) -> None:
+    """Keep a moment if it is time to, or a phase has ended, and if it is one to come back to."""
+    if (moment.course is None or kept.due) and moment.sound:
+        keep_checkpoint(kept, moment, run)
 
-    folder: Path | str
-    every: float = EVERY
-    """Seconds between two; each phase ends with one too."""
-    last: float = field(default_factory=time.monotonic)
-    failed: str = ""
-    """Why the last one could not be written; empty when it could."""
 
-    def offer(self, moment: Moment, run: str) -> None:
-        """Keep a moment if it is time to, and if it is one to come back to."""
-        due = moment.course is None or time.monotonic() - self.last >= self.every
-        if due and moment.sound:
-            self.keep(moment, run)
-
-    def keep(self, moment: Moment, run: str) -> None:
-        """A disk that fails costs the checkpoint, not the fit: the one before stays, and the next may succeed."""
-        self.last = time.monotonic()
-        try:
-            self._write(pack(moment, run))
-            self.failed = ""
-        except OSError as error:
-            if not self.failed:
-                log.warning("no checkpoint could be written to %s: %s; the fit goes on.", self.folder, error.strerror)
-            self.failed = str(error.strerror)
-
-    def _write(self, content: bytes) -> None:
-        earlier = found(Path(self.folder))
-        number = int(earlier[0].stem) + 1 if earlier else 1
-        (Path(self.folder) / FOLDER).mkdir(parents=True, exist_ok=True)
-        write_whole(Path(self.folder) / FOLDER / f"{number:06d}.checkpoint", content)
-        log.debug("checkpoint %d, %d bytes", number, len(content))
-        for path in earlier[KEPT - 1 :]:
-            path.unlink(missing_ok=True)
+def keep_checkpoint(kept: Checkpoints, moment: Moment, run: str) -> None:
+    kept.keep(lambda: pack(moment, run))

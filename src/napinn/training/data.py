@@ -10,11 +10,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from napinn.objective import Batch
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.recipe import ENOUGH_TO_HOLD_OUT
 from napinn.training.devices import everywhere, split
 from napinn.training.phases import Method
 
-ENOUGH_TO_HOLD_OUT = 1000
-"""With fewer readings than this, each is needed for training."""
 MOST_HELD_OUT = 10_000
 """As many say as much as more would, and a chunk must not take longer for more readings."""
 

@@ -20,6 +20,7 @@ from napinn.likelihood import CLIP
 from napinn.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
 from napinn.pieces import PIECE, in_pieces
 from napinn.problem import Problem
+from napinn.snapshot import Snapshot
 from napinn.training.coherence import noise_share
 from napinn.training.course import Course
 from napinn.training.data import Data
@@ -27,33 +28,6 @@ from napinn.training.devices import everywhere, kept_everywhere
 from napinn.training.optimisers import Constant
 from napinn.training.phases import Kind, Method, Phase
 from napinn.training.steps import Share, State, better_start, first_moments, shares_of, step_of
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """Where training stands, for a progress display and for the history."""
-
-    phase: str
-    step: int
-    steps: int
-    done: int
-    total: int
-    losses: dict[str, float]
-    unknowns: dict[str, float]
-    gate: dict[str, float]
-    seconds: float
-    steps_a_second: float
-
-    def row(self) -> dict[str, float | str]:
-        return {
-            "phase": self.phase,
-            "step": self.done,
-            **self.losses,
-            **self.unknowns,
-            **self.gate,
-            "seconds": self.seconds,
-        }
-
 
 ROWS_OF_POLISH = 10
 """In the history, at least: such steps are few and go far."""

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from napinn.problem import Problem
+from napinn.snapshot import Snapshot
 from napinn.training.course import Course, begun
 from napinn.training.data import Data
-from napinn.training.loop import DivergedError, Snapshot, run_phase
+from napinn.training.loop import DivergedError, run_phase
 from napinn.training.optimisers import Slowed
 from napinn.training.phases import Kind, Method, Phase
 from napinn.training.steps import State

@@ -5,7 +5,9 @@ whole and comes back from it."""
 
 import abc
 import enum
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +16,8 @@ from napinn.likelihood import Likelihood
 from napinn.losses import Loss, Squared
 from napinn.networks import MLP, Backbone
 from napinn.objective import Gating
-from napinn.scaling import MAD_TO_STD, robust_std
+from napinn.recipe import Recipe
+from napinn.robust import MAD_TO_STD, robust_std
 from napinn.training.optimisers import Adam, Constant, Optimiser, Schedule
 
 
@@ -113,7 +116,11 @@ class RelativeCost(Rejection):
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(Recipe):
+    """A network and the phases of its training."""
+
+    backend: ClassVar[str] = "napinn.network_backend"
+
     name: str
     phases: tuple[Phase, ...]
     gating: Gating | None = None
@@ -166,3 +173,20 @@ class Method:
     def steps(self) -> int:
         """Training steps of the field; those of the density alone are not counted."""
         return sum(phase.steps for phase in self.phases if phase.kind is not Kind.LAW)
+
+    @property
+    def false_alarms(self) -> float:
+        return (self.sensors or SensorScreen()).false_alarms
+
+    def shortened(self, times: int) -> "Method":
+        """The method with every phase, and its budget of time, so many times shorter."""
+        phases = tuple(
+            replace(
+                phase,
+                steps=math.ceil(phase.steps / times),
+                patience=None if phase.patience is None else math.ceil(phase.patience / times),
+            )
+            for phase in self.phases
+        )
+        minutes = None if self.minutes is None else self.minutes / times
+        return replace(self, phases=phases, minutes=minutes)

@@ -11,12 +11,11 @@ over eight windows in a row, each started from the field."""
 import math
 from collections.abc import Mapping
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 
 from napinn.partials import FieldNetwork
 from napinn.result import FitResult
+from napinn.verification.called import CalledField, field_of
 from napinn.verification.evolution import Evolution, Obstacle, evolution_of
 from napinn.verification.findings import Check, Outcome
 from napinn.verification.growth import pace_of
@@ -40,19 +39,14 @@ def check_forward(result: FitResult) -> Check:
         return _cannot(f"The equations cannot be solved forward, because {evolution.why}.")
     # A solver needs double precision, whatever the fit was trained in.
     with jax.enable_x64(True):
-        field = jax.tree.map(_doubled, result.learned.field)
-        return _check(evolution, field, result.unknowns)
-
-
-def _doubled(leaf: object) -> object:
-    return jnp.asarray(leaf, jnp.float64) if eqx.is_inexact_array(leaf) else leaf
+        return _check(evolution, field_of(result), result.unknowns)
 
 
 def _cannot(found: str) -> Check:
     return Check(NAME, Outcome.CANNOT, found)
 
 
-def _check(evolution: Evolution, field: FieldNetwork, unknowns: Mapping[str, float]) -> Check:
+def _check(evolution: Evolution, field: FieldNetwork | CalledField, unknowns: Mapping[str, float]) -> Check:
     if pace_of(Lines(evolution, field, line_of(evolution, NODES)), unknowns).ill_posed:
         return _cannot(
             "The equations cannot be solved forward, because with the coefficients found they are ill posed: short "
@@ -90,7 +84,9 @@ def _told(evolution: Evolution, course: Course, how: str, windows: int) -> Check
     return Check(NAME, Outcome.PASS if agrees else Outcome.DOUBT, found, {"difference": each, "windows": windows})
 
 
-def _resolved(evolution: Evolution, field: FieldNetwork, unknowns: Mapping[str, float]) -> tuple[Solver, Course | None]:
+def _resolved(
+    evolution: Evolution, field: FieldNetwork | CalledField, unknowns: Mapping[str, float]
+) -> tuple[Solver, Course | None]:
     """The solution on a line that is fine enough: coarser stencils give the same. None where none is."""
     nodes = NODES
     while True:

@@ -1,11 +1,8 @@
 """Readings that the fit held out from its training, beside the learned law: quick, for they are there already."""
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
+from napinn.backend import backend_of
+from napinn.recipe import ENOUGH_TO_HOLD_OUT
 from napinn.result import FitResult
-from napinn.training.data import ENOUGH_TO_HOLD_OUT, load
 from napinn.verdicts import condemned
 from napinn.verification.findings import Check, Outcome
 from napinn.verification.law import CENTRAL, probabilities, spread_of
@@ -19,7 +16,7 @@ OTHERWISE = "`--refit` fits again without some of them."
 
 
 def check_held_out(result: FitResult) -> Check:
-    held = held_out(result)
+    held = backend_of(result.method).held_out(result)
     if not held.any():
         why = (
             f"The method {result.method.name} holds out no reading; {OTHERWISE}"
@@ -40,11 +37,3 @@ def check_held_out(result: FitResult) -> Check:
         f"(by chance as far with probability {found.distance_chance:.2g})."
     )
     return Check(NAME, Outcome.DOUBT if far or few else Outcome.PASS, told, found.describe())
-
-
-def held_out(result: FitResult) -> np.ndarray:
-    """For each reading, whether it was held out from the training."""
-    with jax.enable_x64(result.method.double):
-        dtype = jnp.dtype(jnp.float64 if result.method.double else jnp.float32)
-        data, place = load(result.problem, result.readings, dtype, result.method.held_out, result.seed)
-    return place >= data.trained * data.values.shape[1]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from napinn.model import NoiseLaw
 from napinn.readings import Readings
 from napinn.result import FitResult
 
@@ -59,19 +60,16 @@ def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, tra
     found = np.empty(len(asked))
     for index, name in enumerate(result.problem.fields):
         mine = owner == index
-        if result.law is not None:
-            found[mine] = _under_law(result, name, misfits[mine])
+        if name in result.noise:
+            found[mine] = _under_law(result.noise[name], misfits[mine])
         else:
             own = np.sort(result.standard_misfits[trained & (result.readings.field_index == index)])
             found[mine] = np.searchsorted(own, misfits[mine]) / max(len(own), 1)
     return found
 
 
-def _under_law(result: FitResult, name: str, misfits: np.ndarray) -> np.ndarray:
-    noise, gating = result.noise[name], result.method.gating
-    assert gating is not None
-    ends = (float(end) for end in gating.density.support(noise.law.density))
-    low, high = (np.arcsinh(np.clip(end, -FARTHEST, FARTHEST)) for end in ends)
+def _under_law(noise: NoiseLaw, misfits: np.ndarray) -> np.ndarray:
+    low, high = (np.arcsinh(np.clip(end, -FARTHEST, FARTHEST)) for end in noise.support())
     # Even steps near the middle, longer and longer ones outwards: a law may reach a thousand deviations far.
     standard = np.sinh(np.linspace(low, high, NODES))
     nodes = noise.centre + noise.scale * standard

@@ -5,15 +5,13 @@ the steps, so that all three cost about one more fit. Each starts afresh: a fit 
 still remember the sensors that it should be asked about. The readings of the sensors left out are then judged by the
 law that each fit has learned itself, so a shorter fit with a wider law is not blamed for being short."""
 
-import dataclasses
-import math
 from collections.abc import Callable
 
 import numpy as np
 
+from napinn.backend import Progress
 from napinn.fitting import fit
 from napinn.result import FitResult, FitStatus
-from napinn.training import Method, Snapshot
 from napinn.verdicts import condemned
 from napinn.verification.findings import Check, Outcome
 from napinn.verification.law import CENTRAL, Spread, probabilities, spread_of
@@ -28,8 +26,6 @@ TOO_FEW = 0.1
 """Beside the noise there is the error of the field where nothing was read: if it is four fifths of the noise, so many
 fewer readings lie within the law."""
 UNLIKELY = 1e-3
-
-Progress = Callable[[Snapshot], None]
 
 
 def check_left_out(result: FitResult, progress: Callable[[str], Progress] | None = None) -> Check:
@@ -47,7 +43,7 @@ def check_left_out(result: FitResult, progress: Callable[[str], Progress] | None
             return Check(NAME, Outcome.CANNOT, "Without the sensors left out, a field would have no readings.")
         shown = None if progress is None else progress(f"without some sensors, {number + 1} of {len(folds)}")
         part = readings.only(~left)
-        again = fit(result.problem, part, shortened(result.method, FOLDS), seed=result.seed, progress=shown)
+        again = fit(result.problem, part, result.method.shortened(FOLDS), seed=result.seed, progress=shown)
         if again.status is FitStatus.INTERRUPTED:
             raise KeyboardInterrupt
         found.append(probabilities(again, readings, left & good, np.ones(len(part), bool)))
@@ -74,17 +70,3 @@ def _folds(groups: np.ndarray, seed: int) -> list[np.ndarray]:
     order = np.random.default_rng(seed).permutation(groups)
     size = max(1, round(SHARE * len(order)))
     return [fold for fold in (order[k * size : (k + 1) * size] for k in range(FOLDS)) if len(fold)]
-
-
-def shortened(method: Method, times: int) -> Method:
-    """The method with every phase, and its budget of time, so many times shorter."""
-    phases = tuple(
-        dataclasses.replace(
-            phase,
-            steps=math.ceil(phase.steps / times),
-            patience=None if phase.patience is None else math.ceil(phase.patience / times),
-        )
-        for phase in method.phases
-    )
-    minutes = None if method.minutes is None else method.minutes / times
-    return dataclasses.replace(method, phases=phases, minutes=minutes)

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from napinn.equations import Derivative
 from napinn.partials import FieldNetwork
+from napinn.verification.called import CalledField
 from napinn.verification.evolution import Evolution
 
 Weights = Mapping[int, Float[Array, " w"]]
@@ -68,7 +69,7 @@ class Lines:
     """An evolution on a line. The state is a row a component and a column a node, in the fields' own units."""
 
     evolution: Evolution
-    field: FieldNetwork
+    field: FieldNetwork | CalledField
     line: Line
 
     @cached_property

@@ -1,0 +1,75 @@
+"""What fits with one kind of method: the field's representation behind it, from the fit to its model on disk.
+
+`napinn.fit`, run folders, `how_sure` and the trust check find the backend of a method by `backend_of`, so none of them
+knows what represents a field."""
+
+import abc
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from napinn.checkpoints import Checkpoints
+from napinn.intervals import Certainty, FieldSpread
+from napinn.io.saved import SavedArrays
+from napinn.model import FittedModel
+from napinn.problem import Problem
+from napinn.readings import Readings
+from napinn.recipe import Recipe
+from napinn.request import Request
+from napinn.result import FitResult
+from napinn.snapshot import Snapshot
+
+Progress = Callable[[Snapshot], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Manner:
+    """How a fit is run, which changes none of its numbers."""
+
+    progress: Progress = lambda snapshot: None
+    """Called with every row of the history while the fit runs."""
+    checkpoints: Checkpoints | None = None
+    resume: bool = False
+    """Whether to continue from the newest checkpoint."""
+    devices: Any = None
+    """Devices that share the work, for a backend that can use several."""
+
+
+class Backend(abc.ABC):
+    """Fits with one kind of method."""
+
+    @abc.abstractmethod
+    def fit(self, request: Request, manner: Manner) -> FitResult:
+        """The fit of readings that were checked already. An interrupt gives what was found so far."""
+
+    @abc.abstractmethod
+    def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> FittedModel:
+        """The model whose `arrays()` were saved; `has_law` says whether it has a noise law."""
+
+    @abc.abstractmethod
+    def restore_spread(self, model: FittedModel, arrays: SavedArrays) -> FieldSpread:
+        """The spread of the field whose `arrays()` were saved beside the model."""
+
+    @abc.abstractmethod
+    def how_sure(self, result: FitResult, seed: int) -> Certainty:
+        """Intervals of the unknowns and a spread of the field, without fitting again; `seed` for what is random."""
+
+    @abc.abstractmethod
+    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
+        """About how long one step of a fit takes here."""
+
+    def held_out(self, result: FitResult) -> np.ndarray:
+        """For each reading, whether the fit held it out."""
+        return np.zeros(len(result.readings), bool)
+
+    def device(self) -> str:
+        """What kind of processor a fit runs on."""
+        return "cpu"
+
+
+def backend_of(method: Recipe) -> Backend:
+    """The backend of a method, whose module is loaded only now."""
+    return importlib.import_module(method.backend).BACKEND

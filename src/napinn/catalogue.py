@@ -1,0 +1,89 @@
+"""What there is to fit with, by name: methods, networks, noise laws and losses.
+
+Every entry says where it is made, and that module is loaded only when it is, so a wrong name is refused at once. A
+method of a new kind is added to `METHODS` here and to `napinn.recipe.HOMES`."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+STEPS = 10_000
+"""Of every method that trains a network, unless said otherwise."""
+DEFAULT = "law_pinn"
+"""The method of a fit that names none."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a table of what there is."""
+
+    home: str
+    """Where it is made: `module:function`."""
+    summary: str
+    source: str
+    arguments: tuple[float, ...] = ()
+    """What it is made with unless said otherwise."""
+    parts: tuple[str, ...] = ()
+    """Of a method, which of its parts a command line may choose: `backbone`, `estimator`, `loss`."""
+    steps: int = STEPS
+    """Of a method, how many steps it takes unless said otherwise."""
+
+    def make(self, *given: Any, **parts: Any) -> Any:
+        """The thing itself, made with `given` and `parts`, or with its own arguments where none are given."""
+        module, _, name = self.home.partition(":")
+        arguments = given if given or parts else self.arguments
+        return getattr(importlib.import_module(module), name)(*arguments, **parts)
+
+
+_NAPINN = "Kim & Kang 2026"
+_LAW = ("backbone", "estimator", "loss")
+METHODS: Mapping[str, Entry] = {
+    "law_pinn": Entry(
+        "napinn.methods:law_pinn", "the learned noise law as the likelihood; the default", "napinn", parts=_LAW
+    ),
+    "na_pinn": Entry("napinn.methods:na_pinn", "learned noise law and reliability gate", _NAPINN, parts=_LAW),
+    "pinn": Entry(
+        "napinn.methods:pinn",
+        "least squares, every reading alike",
+        "Raissi et al. 2019",
+        parts=("backbone", "loss"),
+    ),
+    "lad_pinn": Entry("napinn.methods:lad_pinn", "least absolute deviations", "Peng et al. 2022", parts=("backbone",)),
+    "mad_pinn": Entry(
+        "napinn.methods:mad_pinn",
+        "absolute deviations, then squares on screened readings",
+        "Peng et al. 2022",
+        parts=("backbone",),
+    ),
+    "or_pinn": Entry(
+        "napinn.methods:or_pinn", "q-Gaussian likelihood (q = 2.9)", "Duarte et al. 2025", parts=("backbone",)
+    ),
+    "b_pinn": Entry(
+        "napinn.methods:b_pinn", "mean-field posterior over the weights", "Yang et al. 2021", parts=("backbone",)
+    ),
+}
+BACKBONES: Mapping[str, Entry] = {
+    "mlp": Entry("napinn.networks:MLP", "tanh layers", "the default of the paper"),
+    "fls": Entry("napinn.networks:FLS", "learned sine features, then tanh layers", "Wong et al. 2022"),
+    "qres": Entry("napinn.networks:QRes", "quadratic residual layers", "Bu & Karpatne 2021"),
+    "piratenet": Entry(
+        "napinn.networks:PirateNet", "Fourier embedding, gated adaptive residual blocks", "Wang et al. 2024"
+    ),
+    "kan": Entry("napinn.networks:KAN", "cubic B-splines on every connection", "Liu et al. 2024"),
+    "bayesian": Entry("napinn.networks:BayesianMLP", "tanh layers with a Gaussian posterior", "Yang et al. 2021"),
+}
+DENSITIES: Mapping[str, Entry] = {
+    "ebm": Entry("napinn.density:EBM", "energy network, normalised on a grid", _NAPINN),
+    "gmm": Entry("napinn.density:GMM", "three trainable Gaussians", _NAPINN),
+    "kde": Entry("napinn.density:KDE", "kernels on recent misfits, Silverman's bandwidth", _NAPINN),
+}
+LOSSES: Mapping[str, Entry] = {
+    "squared": Entry("napinn.losses:Squared", "Gaussian noise", "Gauss 1809"),
+    "absolute": Entry("napinn.losses:Absolute", "Laplace noise", "Laplace 1774"),
+    "q_gaussian": Entry("napinn.losses:QGaussian", "Tsallis noise, q = 2.9", "Duarte et al. 2025", (2.9,)),
+    "likelihood": Entry("napinn.likelihood:Likelihood", "the learned law itself; methods that learn one", "napinn"),
+    "huber": Entry(
+        "napinn.losses:Huber", "squares within one unit of scaled misfit, straight beyond", "Huber 1964", (1.0,)
+    ),
+}

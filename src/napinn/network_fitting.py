@@ -1,0 +1,165 @@
+"""Training a network: what `napinn.fit` does for a method of phases."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jax.sharding import Mesh
+
+from napinn.backend import Manner, Progress
+from napinn.compiled import owned_jit
+from napinn.diagnosis import judge as judge_sensors
+from napinn.judgement import judge
+from napinn.network_model import NetworkModel, frame_of, initial
+from napinn.objective import reliabilities, unknown_values
+from napinn.problem import Problem
+from napinn.readings import Readings
+from napinn.request import Request
+from napinn.result import FitResult, FitStatus
+from napinn.settling import settled
+from napinn.suiting import suited
+from napinn.training import (
+    Data,
+    GaveUpError,
+    Kind,
+    Method,
+    Moment,
+    State,
+    all_misfits,
+    begin,
+    keep_checkpoint,
+    keeping,
+    load,
+    offer_checkpoint,
+    train,
+)
+from napinn.training.checkpoints import latest
+from napinn.training.devices import everywhere, mesh_of
+from napinn.verdicts import left_out
+
+log = logging.getLogger(__name__)
+
+
+def fit_network(request: Request, manner: Manner) -> FitResult:
+    """Train a network on readings that were checked already."""
+    method = method_of(request)
+    # Precision is a setting of the fit, not of the process.
+    with jax.enable_x64(method.double):
+        return _fit(request, method, manner, mesh_of(manner.devices, method))
+
+
+def method_of(request: Request) -> Method:
+    assert isinstance(request.method, Method)
+    return request.method
+
+
+def _fit(request: Request, asked: Method, manner: Manner, mesh: Mesh | None) -> FitResult:
+    problem, readings, seed = request.problem, request.readings, request.seed
+    kept = manner.checkpoints
+    run = "" if kept is None else request.digest()
+    method = suited(asked, readings, problem)
+    request = replace(request, method=method)
+    dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
+    for_network, for_training = jax.random.split(jax.random.key(seed))
+    data, place = load(problem, readings, dtype, method.held_out, seed, mesh)
+    frame = frame_of(problem, readings, method, dtype)
+    # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
+    start = owned_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
+    moment = Moment(start(for_network, for_training))
+    if kept is not None and manner.resume:
+        moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
+        log.info("resumed after %s steps", moment.rows[-1]["step"] if moment.rows else 0)
+    moment = replace(moment, state=everywhere(moment.state, mesh))
+
+    def between(number: int, state: State) -> State:
+        return _without_misleading(request, state, data, place) if method.judges_before(number) else state
+
+    offer = (lambda moment: None) if kept is None else (lambda moment: offer_checkpoint(kept, moment, run))
+    moment, status = _train(problem, method, data, moment, manner.progress, offer, between)
+    if status is FitStatus.INTERRUPTED and kept is not None:
+        keep_checkpoint(kept, moment, run)
+    return _finish(request, moment, data, place, status)
+
+
+def _train(
+    problem: Problem,
+    method: Method,
+    data: Data,
+    moment: Moment,
+    progress: Progress,
+    offer: Callable[[Moment], None],
+    between: Callable[[int, State], State],
+) -> tuple[Moment, FitStatus | None]:
+    """The last moment worth having, and how training ended if not in its own time."""
+    good = moment
+    try:
+        for after, snapshot in train(problem, method, data, moment, between):
+            moment = after
+            good = moment if moment.sound else good
+            offer(moment)
+            progress(snapshot)
+    except KeyboardInterrupt:
+        return good, FitStatus.INTERRUPTED
+    except GaveUpError as error:
+        return error.moment, FitStatus.DIVERGED
+    return moment, None
+
+
+def _without_misleading(request: Request, state: State, data: Data, place: np.ndarray) -> State:
+    """The state that goes on without the readings of sensors that mislead; the same where there are none."""
+    problem, readings, method = request.problem, request.readings, method_of(request)
+    misfit = np.asarray(all_misfits(state.learned, data), float)[place]
+    verdicts = judge_sensors(problem, readings, _predicted(readings, state, misfit), method.false_alarms)
+    bad = left_out(verdicts, len(readings))
+    if not bad.any():
+        return state
+    kept = np.ones(len(readings)) if state.kept is None else np.array(state.kept, float).reshape(-1)
+    kept[place[bad]] = 0.0
+    return keeping(state, data, kept)
+
+
+def _predicted(readings: Readings, state: State, misfit: np.ndarray) -> np.ndarray:
+    """The field at every reading, in its own units, from misfits in the units of training."""
+    gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
+    unit = gains if readings.spread is None else gains * readings.spread
+    return readings.values - misfit * unit
+
+
+def _finish(request: Request, moment: Moment, data: Data, place: np.ndarray, ended: FitStatus | None) -> FitResult:
+    problem, readings, method, state = request.problem, request.readings, method_of(request), moment.state
+    misfit = all_misfits(state.learned, data)
+    predicted = _predicted(readings, state, np.asarray(misfit, float)[place])
+    verdicts = judge_sensors(problem, readings, predicted, method.false_alarms)
+    screens = any(method.judges_before(number) for number in range(len(method.phases)))
+    bad = left_out(verdicts, len(readings)) if screens else np.zeros(len(readings), bool)
+    reliability = _reliability(method, state, misfit, data, place, bad)
+    unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
+    result = FitResult(
+        problem, method, readings, request.seed, NetworkModel(problem, method, readings, state.learned, state.law),
+        unknowns, predicted, reliability,
+        pd.DataFrame(moment.rows), ended or FitStatus.BUDGET_SPENT, moment.seconds, verdicts, moment.notes,
+    )  # fmt: skip
+    if ended is not None:
+        return result
+    status, notes = judge(result, settled(result))
+    return replace(result, status=status, notes=(*moment.notes, *notes))
+
+
+def _reliability(
+    method: Method, state: State, misfit: jax.Array, data: Data, place: np.ndarray, bad: np.ndarray
+) -> np.ndarray:
+    """The gate's weight of every reading, judged beside those that are not left out; 0 for the others."""
+    gated = any(phase.kind is Kind.GATED for phase in method.phases)
+    if state.law is None or method.gating is None or not gated:
+        return np.ones(len(place)) if state.kept is None else np.asarray(state.kept, float).reshape(-1)[place]
+    if not bad.any():
+        return np.asarray(reliabilities(method.gating, state.learned, state.law, misfit, data.owner), float)[place]
+    reliability, good = np.zeros(len(place)), place[~bad]
+    weights = reliabilities(method.gating, state.learned, state.law, misfit[good], data.owner[good])
+    reliability[~bad] = np.asarray(weights, float)
+    return reliability

@@ -1,0 +1,91 @@
+"""What does not train a network does not wait for JAX: modules, inputs, checks, and all that is refused."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from napinn import methods
+from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, STEPS
+
+HEAVY = ("jax", "equinox", "optax", "diffrax")
+MODULES = (
+    "backend", "catalogue", "certainty", "checkpoints", "checks", "comparison", "diagnosis", "equations", "errors",
+    "export", "fitting", "intervals", "io", "judgement", "loggers", "model", "plot", "prediction", "problem",
+    "problem_file", "readings", "recipe", "report.animation", "report.html", "report.side_by_side", "report.watching",
+    "request", "result", "robust", "run_folder", "seeds", "snapshot", "tables", "verdicts", "verification.verifying",
+)  # fmt: skip
+COMMANDS = sorted(path.stem for path in (Path(__file__).parents[1] / "src/napinn/cli").glob("*.py"))
+PROBLEM = """
+coordinates: {t: [0, 3]}
+fields: [u]
+unknowns: {k: {start: 0.3, low: 0}}
+equations: [u_t = -k*u]
+conditions: ["u = exp(0) at t = 2*0"]
+"""
+SCRIPT = """
+import importlib, sys
+
+def check(what):
+    loaded = [name for name in {heavy} if name in sys.modules]
+    assert not loaded, f"{{what}} loads {{', '.join(loaded)}}"
+
+for name in {modules}:
+    importlib.import_module("napinn." + name)
+    check(name)
+
+import napinn
+from napinn.checks import inspect_problem, inspect_readings
+problem, readings = napinn.read_problem("p.yaml", "r.csv")
+assert inspect_problem(problem, readings) == []
+inspect_readings(problem, readings)
+check("inspection")
+
+from napinn.cli.main import run
+def said(*words):
+    sys.argv = ["napinn", *words]
+    try:
+        run()
+    except SystemExit as end:
+        return end.code
+assert said("check", "p.yaml", "r.csv", "--no-time") == 0
+fit = ("fit", "r.csv", "--problem", "p.yaml")
+for words in (
+    ("--method", "pin"), ("--backbone", "mpl"), ("--method", "pinn", "--loss", "likelihood"),
+    ("--method", "lad_pinn", "--density", "gmm"), ("--method", "b_pinn", "--backbone", "mlp"), ("--out", "taken"),
+    ("--log", "nowhere"),
+):
+    assert said(*fit, *words) == 2, words
+assert said("fit", "missing.csv", "--problem", "p.yaml") == 2
+assert said("fit", "r.csv", "-e", "u_t = -k*v", "-u", "k") == 2
+assert said("methods") == 0
+assert said("simulate", "nothing") == 2
+check("a refusal")
+"""
+
+
+def test_nothing_but_a_network_loads_jax(tmp_path):
+    (tmp_path / "p.yaml").write_text(PROBLEM)
+    (tmp_path / "r.csv").write_text("t,u\n" + "".join(f"{0.1 * i},{0.9**i}\n" for i in range(20)))
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    modules = (*MODULES, *(f"cli.{name}" for name in COMMANDS if name != "__init__"))
+    script = SCRIPT.format(heavy=HEAVY, modules=modules)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("table", [METHODS, BACKBONES, DENSITIES, LOSSES])
+def test_every_entry_of_the_catalogue_can_be_made(table):
+    for entry in table.values():
+        assert entry.make() is not None
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_has_the_parts_and_steps_that_the_catalogue_says(name):
+    entry = METHODS[name]
+    assert entry.make().steps == entry.steps == STEPS
+    taken = inspect.signature(getattr(methods, name)).parameters
+    assert {part for part in ("estimator", "loss") if part in taken} == set(entry.parts) - {"backbone"}
