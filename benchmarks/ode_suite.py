@@ -93,7 +93,7 @@ def table() -> pd.DataFrame:
     """The result file with one array of numbers a cell where there are several."""
     rows = pd.read_csv(RESULT) if RESULT.exists() else pd.DataFrame(columns=COLUMNS)
     for column in ("found", "low", "high", "error"):
-        rows[column] = [np.array(str(text).split(), float) for text in rows[column]]
+        rows[column] = pd.Series([np.array(str(text).split(), float) for text in rows[column]], dtype=object)
     return rows
 
 
@@ -115,10 +115,8 @@ def run(cases: Iterator[tuple[float, float, int, str, str]]) -> None:
 
 def relative(rows: pd.DataFrame) -> pd.Series:
     """For every row, the relative error of each coefficient."""
-    return pd.Series(
-        [np.abs(row.found / np.array(SYSTEMS[row.system].truth) - 1.0) for row in rows.itertuples()],
-        index=rows.index, dtype=object,
-    )  # fmt: skip
+    pairs = zip(rows["system"], rows["found"], strict=True)
+    return pd.Series([np.abs(found / np.array(SYSTEMS[name].truth) - 1.0) for name, found in pairs], dtype=object)
 
 
 def middle(rows: pd.DataFrame) -> float:
@@ -190,11 +188,13 @@ def criteria(rows: pd.DataFrame, method: str) -> list[tuple[str, bool, str]]:
 def _intervals(mine: pd.DataFrame) -> tuple[int, int, int]:
     """Intervals of trusted fits that hold the truth, all of them, and trusted fits with a plainly wrong coefficient."""
     held = asked = wrong = 0
-    for row in mine[mine["trusted"].astype(str) == "True"].itertuples():
-        truth = np.array(SYSTEMS[str(row.system)].truth)
-        inside = (row.low <= truth) & (truth <= row.high)
+    row: dict[Any, Any]
+    for row in mine[mine["trusted"].astype(str) == "True"].to_dict("records"):
+        truth = np.array(SYSTEMS[row["system"]].truth)
+        inside = (row["low"] <= truth) & (truth <= row["high"])
         held, asked = held + int(inside.sum()), asked + inside.size
-        wrong += bool(np.any((np.abs(row.found - truth) > WRONG_ERRORS * row.error) & (row.off > RIGHT)))
+        far = np.abs(row["found"] - truth) > WRONG_ERRORS * row["error"]
+        wrong += bool(np.any(far & (row["off"] > RIGHT)))
     return held, asked, wrong
 
 
