@@ -14,7 +14,7 @@ Rate = Callable[[float, np.ndarray], Any]
 
 
 def solved(rate: Rate, initial: tuple[float, ...], end: float, outputs: tuple[int, ...]) -> Solution:
-    """The states with these numbers, by an explicit solver of order eight with tolerances of 1e-10; none is too stiff for it."""
+    """The states with these numbers, by an explicit solver of order eight; none is too stiff for it."""
 
     @cache
     def path() -> Any:
