@@ -174,19 +174,19 @@ def criteria(rows: pd.DataFrame, method: str) -> list[tuple[str, bool, str]]:
     """What is demanded, whether it holds, and the numbers."""
     errors, mine = accuracy(rows, method), rows[rows["method"] == method]
     worst_rival, worst_clean = errors["/ rival"].max(), errors["15 % / 0 %"].max()
-    same = rows[rows["method"] == "cauchy"].merge(mine[KEYS[:-1]], on=KEYS[:-1])
+    both = mine.merge(rows[rows["method"] == "cauchy"], on=KEYS[:-1], suffixes=("", "_rival"))
     held, asked, wrong = _intervals(mine)
-    share = held / asked if asked else np.nan
+    share, trusted = held / asked if asked else np.nan, int((mine["trusted"].astype(str) == "True").sum())
     return [
         (f"no gross errors: error at most {NEAR_RIVAL} × the forward solver's from the truth",
          bool(worst_rival <= NEAR_RIVAL), f"worst system {worst_rival:.2f}"),
         (f"15 % gross errors: error at most {NEAR_CLEAN} × that without",
          bool(worst_clean <= NEAR_CLEAN), f"worst system {worst_clean:.2f}"),
         ("right from the given starts at least as often as the Cauchy forward solver",
-         bool(mine["right"].sum() >= same["right"].sum()),
-         f"{mine['right'].sum()} and {same['right'].sum()}, of {len(mine)} and {len(same)}"),
+         bool(both["right"].sum() >= both["right_rival"].sum()),
+         f"{both['right'].sum()} and {both['right_rival'].sum()} of {len(both)} that both have fitted"),
         ("95 % intervals of trusted fits hold the truth in 90 to 99 %",
-         bool(COVERAGE[0] <= share <= COVERAGE[1]), f"{held} of {asked}, {100 * share:.1f} %"),
+         bool(COVERAGE[0] <= share <= COVERAGE[1]), f"{held} of {asked}, {100 * share:.1f} %; {trusted} of {len(mine)} fits are trusted"),
         ("no trusted answer is plainly wrong", wrong == 0, f"{wrong} of {len(mine)}"),
     ]  # fmt: skip
 
