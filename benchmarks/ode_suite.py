@@ -186,7 +186,8 @@ def criteria(rows: pd.DataFrame, method: str) -> list[tuple[str, bool, str]]:
          bool(both["right"].sum() >= both["right_rival"].sum()),
          f"{both['right'].sum()} and {both['right_rival'].sum()} of {len(both)} that both have fitted"),
         ("95 % intervals of trusted fits hold the truth in 90 to 99 %",
-         bool(COVERAGE[0] <= share <= COVERAGE[1]), f"{held} of {asked}, {100 * share:.1f} %; {trusted} of {len(mine)} fits are trusted"),
+         bool(COVERAGE[0] <= share <= COVERAGE[1]),
+         f"{held} of {asked}, {100 * share:.1f} %; {trusted} of {len(mine)} fits are trusted"),
         ("no trusted answer is plainly wrong", wrong == 0, f"{wrong} of {len(mine)}"),
     ]  # fmt: skip
 
