@@ -40,8 +40,8 @@ def _table(distance: float, days: np.ndarray, drop: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"sensor": sensor, "w": np.log(days / distance**2), "s": drop})
 
 
-def readings(folder: Path | None = None) -> pd.DataFrame:
-    parts = [simulated(each) if folder is None else measured(folder, each) for each in DISTANCES]
+def readings(folder: Path | None = None, seed: int = 0) -> pd.DataFrame:
+    parts = [simulated(each, seed) if folder is None else measured(folder, each) for each in DISTANCES]
     return pd.concat(parts, ignore_index=True)
 
 

@@ -54,8 +54,8 @@ def simulated(seed: int = 0) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def readings(path: Path | None = None) -> pd.DataFrame:
-    return simulated() if path is None else measured(path)
+def readings(path: Path | None = None, seed: int = 0) -> pd.DataFrame:
+    return simulated(seed) if path is None else measured(path)
 
 
 if __name__ == "__main__":
