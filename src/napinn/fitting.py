@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from jaxtyping import PRNGKeyArray
 
 from napinn.compiled import owned_jit
+from napinn.compiler_check import check_compiler
 from napinn.diagnosis import judge as judge_sensors
 from napinn.errors import InputError
 from napinn.gate import Gate
@@ -77,6 +78,7 @@ def fit(
     kept = Checkpoints(checkpoints) if isinstance(checkpoints, Path | str) else checkpoints
     if resume and kept is None:
         raise InputError("a fit can be resumed only from its folder of checkpoints; pass checkpoints=….")
+    check_compiler()
     # Precision is a setting of the fit, not of the process.
     with jax.enable_x64(request.method.double):
         return _fit(request, progress or (lambda snapshot: None), kept, resume, mesh_of(devices, request.method))
