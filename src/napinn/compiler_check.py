@@ -9,6 +9,7 @@ import contextlib
 import functools
 import hashlib
 import os
+from importlib import metadata
 
 import jax
 import jax.numpy as jnp
@@ -48,7 +49,7 @@ def _passes() -> bool:
 
 
 def _version() -> str:
-    return jax.lib.__version__
+    return metadata.version("jaxlib")
 
 
 def _key() -> str:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from scipy.special import expit
 
-from napinn.experiments.cases import SLICE_SIDE
+from napinn.experiments.cases import unpacked
 from napinn.experiments.tables import confused
 from napinn.gate import FLAG_BELOW
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure
@@ -132,7 +132,7 @@ def laws(rows: pd.DataFrame) -> Figure:
     """Learned noise laws, one line a label."""
     figure, (axes,) = new_figure(6.0, 3.4)
     truth = rows["extras"].iloc[0]["law"]
-    axes.fill_between(truth["misfit"], truth["true"], color="#d1d5db", label="injected")
+    axes.fill_between(truth["misfit"], truth.get("injected", truth.get("true")), color="#d1d5db", label="injected")
     for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
         law = row["extras"]["law"]
         axes.plot(law["misfit"], law["density"], STYLES[number][1:], color=SHADES[number], label=row["label"])
@@ -165,23 +165,19 @@ def maps(rows: pd.DataFrame) -> Figure:
     for line, name in zip(panels, names, strict=True):
         chosen = rows[rows["benchmark"] == name].drop_duplicates("label").set_index("label")["extras"]
         last = {label: chosen[label]["slices"][-1] for label in labels if label in chosen}
-        truth = _square(next(iter(last.values()))["true"])
+        truth = unpacked(next(iter(last.values()))["true"])
         low, high = truth.min(), truth.max()
         field_image(figure, line[0], truth, f"{name}, truth", low, high)
-        worst = max(float(np.abs(_square(cut["fitted"]) - truth).max()) for cut in last.values())
+        worst = max(float(np.abs(unpacked(cut["fitted"]) - truth).max()) for cut in last.values())
         for label, left, right in zip(labels, line[1::2], line[2::2], strict=True):
             if label not in last:
                 left.set_axis_off()
                 right.set_axis_off()
                 continue
-            fitted = _square(last[label]["fitted"])
+            fitted = unpacked(last[label]["fitted"])
             field_image(figure, left, fitted, label, low, high)
             field_image(figure, right, np.abs(fitted - truth), "|error|", 0.0, worst)
     return figure
-
-
-def _square(values: list[float]) -> np.ndarray:
-    return np.array(values).reshape(SLICE_SIDE, SLICE_SIDE)
 
 
 def field_image(figure: Figure, axes: Axes, values: np.ndarray, title: str, low: float, high: float) -> AxesImage:

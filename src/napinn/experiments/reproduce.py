@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from napinn.engine import Job, Outcome, run_jobs
 from napinn.engine.store import finished
 from napinn.errors import InputError, nearest, storing
-from napinn.experiments.cases import SLICE_SIDE, Case
+from napinn.experiments.cases import Case, unpacked
 from napinn.experiments.pictures import field_image
 from napinn.experiments.presets import PRESETS
 from napinn.experiments.studies import STUDIES, Study
@@ -100,9 +100,7 @@ def write_study(study: Study, cases: list[Case], outcomes: dict[str, Outcome], p
 
 def animate(slices: list[dict[str, Any]], path: Path) -> None:
     """Truth, fit and error side by side, in motion."""
-    stacks = {
-        name: np.array([cut[name] for cut in slices]).reshape(-1, SLICE_SIDE, SLICE_SIDE) for name in ("true", "fitted")
-    }
+    stacks = {name: np.stack([unpacked(cut[name]) for cut in slices]) for name in ("true", "fitted")}
     stacks["|error|"] = np.abs(stacks["fitted"] - stacks["true"])
     span = (float(stacks["true"].min()), float(stacks["true"].max()))
     figure = Figure(figsize=(7.5, 2.8), layout="constrained")

@@ -117,7 +117,7 @@ def staged(preset: Preset) -> Iterator[Case]:
 
 def rejection_cost(preset: Preset) -> Iterator[Case]:
     prices = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0) if preset.name == "quick" else [n / 10 for n in range(11)]
-    for ratio in preset.ratios if preset.name == "paper" else preset.ratios[-1:]:
+    for ratio in preset.ratios:
         for price in (0.0, 0.1) if preset.name == "smoke" else prices:
             yield from _case(preset, f"{price:g}", "allen_cahn", ratio, na_pinn, rejection=FixedCost(price))
 
