@@ -29,7 +29,7 @@ from napinn.readings import read_table
 from napinn.report.charts import scores
 from napinn.result import FitResult, FitStatus
 from napinn.settings import decode, encode
-from napinn.training import Method
+from napinn.training import Kind, Method
 
 WORK = "napinn.experiments.cases:run_case"
 CLEAN = "none"
@@ -63,6 +63,16 @@ class Case:
     """A name in `OUTLIER_STYLES`."""
     law_scale: float = 1.0
     """Standard deviation of a noise law other than the mixture, in parts of the mixture's."""
+
+    @property
+    def law_phase(self) -> tuple[int, int]:
+        """Steps before and after the phase in which the estimator learns alone, which the paper does not count."""
+        before = 0
+        for phase in self.method.phases:
+            if phase.kind is Kind.LAW:
+                return before, before + phase.steps
+            before += phase.steps
+        return before, before
 
     def job(self) -> Job:
         payload = {
