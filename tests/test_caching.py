@@ -39,7 +39,7 @@ def test_what_the_user_has_set_stays(cache, monkeypatch):
 
 def test_the_longest_unused_programs_go_first(cache, monkeypatch):
     monkeypatch.setattr(caching, "MOST_BYTES", 25)
-    place = cache / "compiled" / caching._machine()
+    place = cache / "compiled" / caching.machine()
     place.mkdir(parents=True)
     for age, name in enumerate(("newest", "older", "oldest")):
         (place / name).write_bytes(b"0123456789")

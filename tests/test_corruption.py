@@ -480,3 +480,12 @@ def test_help_names_everything_there_is(monkeypatch, capfd):
     code, out, _ = napinn(monkeypatch, capfd, "simulate", "--help")
     assert code == 0
     assert {name for name in (*NOISES, *OUTLIER_STYLES, *FAULTS) if name not in out} == set()
+
+
+def test_scale_of_the_noise_takes_outliers_and_law_with_it(toy):
+    usual, small = (corrupt(toy, 0.2, 3, noise=Laplace(), noise_scale=scale) for scale in (1.0, 0.25))
+    truth = usual.labels["u_true"].to_numpy()
+    misfits = [found.table["u"].to_numpy() - truth for found in (usual, small)]
+    np.testing.assert_allclose(misfits[1], 0.25 * misfits[0], atol=1e-12)
+    assert small.law.noise_std == pytest.approx(0.25 * usual.law.noise_std)
+    np.testing.assert_allclose(small.law.noise_pdf(np.array([0.1])), 4 * usual.law.noise_pdf(np.array([0.4])))

@@ -20,11 +20,7 @@ PAGES = [
 
 
 def test_the_api_page_is_current():
-    spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs" / "make_api.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("make_api")
     assert module.api_page() == module.PAGE.read_text(encoding="utf-8")
 
 
@@ -37,3 +33,46 @@ def test_links_lead_somewhere_and_commands_exist(page):
     commands = set(typer.main.get_command(app).commands)  # pyright: ignore[reportAttributeAccessIssue]
     for command in re.findall(r"(?:^|`)napinn ([a-z]+)\b", text, re.M):
         assert command in commands, command
+
+
+def script(name: str):
+    """A script of the docs folder as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_are_what_the_result_files_say():
+    """To the digit; `python docs/make_tables.py` and `python docs/make_performance.py` write them."""
+    tables, measured = script("make_tables"), script("make_performance")
+    named = set()
+    for page in tables.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert tables.filled(text) == text, page.name
+        named |= {mark[2] for mark in tables.MARKED.finditer(text)}
+    assert named == set(tables.TABLES)
+    assert measured.BEGIN + measured.measured() + measured.END in measured.PAGE.read_text(encoding="utf-8")
+
+
+MEASURED = re.compile(r"\|\s*[*−-]*\d+\.\d+[*]*(\s*\([^)|]*\))?\s*(%|K|s|ms)?\s*(?=\|)")
+"""A cell that is a decimal number and nothing else, but for marks, a bracket and a unit."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "examples" not in page.parts], ids=lambda page: page.name)
+def test_no_measured_table_is_written_by_hand(page):
+    """A table of decimal numbers in a section that names a result file stands between the marks of a script."""
+    made = script("make_tables").MARKED.sub("", page.read_text(encoding="utf-8"))
+    made = re.sub(r"<!-- measured -->.*?<!-- /measured -->", "", made, flags=re.S)
+    for section in re.split(r"^#+ ", made, flags=re.M):
+        tables = [line for line in section.splitlines() if line.startswith("|")]
+        assert "benchmarks/results/" not in section or not MEASURED.search("\n".join(tables)), section.splitlines()[0]
+
+
+def test_a_table_of_numbers_is_known_from_one_of_words():
+    for line in ("| mlp | 0.054 |", "| default | **0.0108** (0.0011) |", "| skewed | −0.21 |", "| a | 3.5 % |"):
+        assert MEASURED.search(line), line
+    for line in ("| cost | default: 0.1 on squares |", "| 5 | 30,000 |", "| gate | τ = 2.0, a = 5.0 |"):
+        assert not MEASURED.search(line), line

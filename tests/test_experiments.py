@@ -3,16 +3,18 @@
 import json
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from napinn.engine import Outcome, Status
 from napinn.errors import InputError, StorageError
-from napinn.experiments.cases import SLICE_SIDE, Case
+from napinn.experiments.cases import SLICE_SIDE, Case, packed, unpacked
+from napinn.experiments.catalogue import catalogue, left_out
 from napinn.experiments.presets import PRESETS
-from napinn.experiments.reproduce import reproduce, write_study
-from napinn.experiments.studies import STUDIES
-from napinn.experiments.tables import paper
+from napinn.experiments.reproduce import Setting, reproduce, write_study
+from napinn.experiments.studies import REPEATS, STUDIES
+from napinn.experiments.tables import against_rivals, coefficients, errors, paper, seeds_run
 from napinn.training import FixedCost, Kind
 
 UNFINISHED = ("pinn", "b_pinn", "lad_pinn", "mad_pinn", "clean")
@@ -89,17 +91,17 @@ def row_of(case: Case) -> dict[str, Any]:
     return {
         "benchmark": case.benchmark, "ratio": case.ratio, "seed": case.seed, "rmse": 0.2, "rmae": 0.1, "seconds": 30.0,
         "unknowns": {"k": 0.3}, "commit": "abc", "machine": "here",
-        "extras": {"slices": [{"true": flat, "fitted": flat}]},
+        "extras": {"slices": [{"t": 0.5, "true": flat, "fitted": flat}]},
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("study", "done", "line"),
     [
-        ("cost", {("burgers", "pinn")}, "| burgers | 30.0 |  |  (1.130) |"),
-        ("cost", {("burgers", "na_pinn")}, "| burgers |  | 30.0 |  (1.130) |"),
-        ("fields", {("allen_cahn", "na_pinn"), ("burgers", "pinn")}, "| pinn |  | 0.200 |"),
-        ("main", {("allen_cahn", "clean")}, "| clean | 0.200 (0.069) |"),
+        ("cost", {("burgers", "pinn")}, "| Burgers | 30.0 |  | – / 1.130 |"),
+        ("cost", {("burgers", "na_pinn")}, "| Burgers |  | 30.0 | – / 1.130 |"),
+        ("fields", {("allen_cahn", "na_pinn"), ("burgers", "pinn")}, "| pinn | – / 0.682 | 0.200 / 0.547 |"),
+        ("main", {("allen_cahn", "clean")}, "PINN on clean readings: Allen–Cahn 0.200 / 0.069."),
     ],
 )
 def test_a_study_is_written_whichever_of_its_fits_are_finished(tmp_path, study, done, line):
@@ -110,18 +112,18 @@ def test_a_study_is_written_whichever_of_its_fits_are_finished(tmp_path, study, 
         for case in cases
         if (case.benchmark, case.label) in done
     }
-    written = write_study(STUDIES[study], cases, outcomes, "quick", tmp_path)
+    written = write_study(STUDIES[study], cases, outcomes, PRESETS["quick"], tmp_path)
     assert [path.suffix for path in written.files] == [".csv", ".md", ".png"]
     assert line in (tmp_path / f"{study}.md").read_text()
     with pytest.raises(StorageError, match=rf"the study '{study}' could not be written to .*gone: "):
-        write_study(STUDIES[study], cases, outcomes, "quick", tmp_path / "gone")
+        write_study(STUDIES[study], cases, outcomes, PRESETS["quick"], tmp_path / "gone")
 
 
 def test_the_presets_say_what_the_issue_of_the_paper_prints():
     cases = [case for case in STUDIES["main"].cases(PRESETS["paper"]) if case.label == "na_pinn"]
     assert len(cases) == 3 * 3 * 10
     method = next(case.method for case in cases if case.benchmark == "burgers")
-    assert method.rejection == FixedCost(0.5)
+    assert {case.method.rejection for case in cases} == {FixedCost(0.5)}
     assert (method.steps, method.collocation_batch, method.reading_batch) == (30_000, 4_000, 1_000)
     assert [phase.steps for phase in method.phases if phase.kind is Kind.LAW] == [5_000]
     quick = next(STUDIES["main"].cases(PRESETS["quick"])).method
@@ -140,3 +142,96 @@ def test_unknown_names_are_refused_in_a_sentence(tmp_path):
         reproduce("mian", "smoke", tmp_path)
     with pytest.raises(InputError, match="did you mean 'quick'"):
         reproduce("main", "quik", tmp_path)
+
+
+def table_of(values: dict[tuple[str, float], list[float]]) -> pd.DataFrame:
+    """Rows of Allen–Cahn by label and ratio, one a seed; rMSE and rMAE are alike."""
+    return pd.DataFrame(
+        [
+            {"label": label, "benchmark": "allen_cahn", "ratio": ratio, "seed": seed, "rmse": value, "rmae": value}
+            for (label, ratio), found in values.items()
+            for seed, value in enumerate(found)
+        ]
+    )
+
+
+def test_tables_have_deviations_and_mark_the_best_before_rounding():
+    text = against_rivals(
+        table_of({("pinn", 0.05): [0.30004, 0.30004], ("lad_pinn", 0.05): [0.2, 0.4], ("na_pinn", 0.05): [0.1, 0.2]}),
+        "main",
+    )
+    assert "| na_pinn | **0.150** (0.071) / 0.101 |" in text
+    # Both round to 0.300; the mean of the second is smaller.
+    assert "| lad_pinn | <u>0.300</u> (0.141) / 0.233 |" in text
+    assert "| pinn | 0.300 (0.000) / 0.267 |" in text
+    # Ours against LAD-PINN; by the paper's numbers of the methods in the table, against LAD-PINN too.
+    assert f"| *improvement* | 50.0 % / {100 * (1 - 0.101 / 0.233):.1f} % |" in text
+    alone = errors(table_of({("pinn", 0.05): [0.3]}), "main")
+    assert "| pinn | 0.300 / 0.267 |" in alone
+
+
+def test_a_column_a_law_and_the_best_of_each():
+    values = {("pinn@laplace", 0.15): [0.3], ("na_pinn@laplace", 0.15): [0.2], ("pinn@gaussian", 0.15): [0.1],
+              ("na_pinn@gaussian", 0.15): [0.15]}  # fmt: skip
+    text = errors(table_of(values), "noise_laws")
+    assert "| pinn | <u>0.300</u> | **0.100** |" in text
+    assert "| na_pinn | **0.200** | <u>0.150</u> |" in text
+
+
+def test_the_coefficient_is_ranked_by_its_distance_to_the_truth():
+    rows = table_of({("pinn", 0.05): [0.1], ("na_pinn", 0.05): [0.1]})
+    rows["unknowns"] = [{"eps": 0.29}, {"eps": 0.302}]
+    text = coefficients(rows, "coefficient")
+    assert "| na_pinn | **0.3020** / 0.2980 |" in text
+    assert "| na_pinn | **0.0020** / 0.0021 |" in text
+    assert "| pinn | <u>0.0100</u> / 0.0087 |" in text
+
+
+def test_captions_count_the_seeds_that_were_run():
+    assert seeds_run(table_of({("a", 0.1): [1.0], ("b", 0.1): [1.0]})) == "one seed (0)"
+    assert seeds_run(table_of({("a", 0.1): [1.0] * 3})) == "3 seeds (0, 1, 2)"
+    assert seeds_run(table_of({("a", 0.1): [1.0] * 3, ("b", 0.1): [1.0]})) == (
+        "1 to 3 seeds a number (of seeds 0, 1, 2)"
+    )
+
+
+def test_the_list_says_what_a_study_repeats_and_what_a_preset_leaves_out(tmp_path):
+    listed = {line.study: line for line in catalogue(PRESETS["quick"], tmp_path)}
+    assert list(listed) == list(STUDIES)
+    assert set(STUDIES) - set(REPEATS) == {"default", "ablation"}
+    assert listed["main"].repeats == "Table 1"
+    assert (listed["main"].fits, listed["main"].done) == (66, 0)
+    assert listed["main"].seconds == 66 * PRESETS["quick"].seconds
+    assert left_out(STUDIES["estimators"], PRESETS["quick"]) == "Burgers, λ–ω"
+    assert left_out(STUDIES["rejection_cost"], PRESETS["quick"]) == "0.2, 0.4, 0.6, 0.7, 0.9"
+    assert not any(left_out(study, PRESETS["paper"]) for study in STUDIES.values())
+
+
+def test_a_setting_other_than_the_usual_is_another_fit():
+    """And the usual one keeps the name that finished fits have."""
+    case = next(STUDIES["noise_laws"].cases(PRESETS["quick"]))
+    mixture = next(STUDIES["main"].cases(PRESETS["quick"]))
+    assert Setting().of(case).job() == case.job()
+    other = Setting(outliers="additive", law_scale=0.15, error="instants")
+    assert other.of(case).job().payload["outliers"] == "additive"
+    assert other.of(case).job().payload["law_scale"] == 0.15
+    assert "law_scale" not in other.of(mixture).job().payload
+    assert other.options == ["--outliers additive", "--law-scale 0.15", "--error instants"]
+    for wrong, told in (({"outliers": "aditive"}, "additive"), ({"error": "instant"}, "instants"),
+                        ({"law_scale": 0.0}, "must be positive")):  # fmt: skip
+        with pytest.raises(InputError, match=told):
+            Setting(**wrong)
+
+
+def test_the_steps_of_the_estimator_alone_are_known():
+    case = next(case for case in STUDIES["main"].cases(PRESETS["paper"]) if case.label == "na_pinn")
+    assert case.law_phase == (5_000, 10_000)
+    plain = next(STUDIES["main"].cases(PRESETS["paper"]))
+    assert plain.law_phase == (30_000, 30_000)
+
+
+def test_a_snapshot_comes_back_to_a_step_of_its_range():
+    values = np.random.default_rng(0).normal(size=400)
+    assert np.abs(unpacked(packed(values)).reshape(-1) - values).max() <= 0.51 * np.ptp(values) / 65_535
+    assert np.array_equal(unpacked(packed(np.full(9, 2.5))), np.full((3, 3), 2.5))
+    assert np.array_equal(unpacked([1.0, 2.0, 3.0, 4.0]), [[1.0, 2.0], [3.0, 4.0]])

@@ -17,7 +17,16 @@ from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, corrupt
 from napinn.benchmarks.faults import Bias, DropOut
 from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
-from napinn.benchmarks.scores import Confusion, auroc, confusion, evaluation, law_distance, score
+from napinn.benchmarks.scores import (
+    Confusion,
+    _error_of_instants,
+    auroc,
+    confusion,
+    evaluation,
+    law_distance,
+    relative_error,
+    score,
+)
 from napinn.density import EBM, GMM
 from napinn.density.scale import Standard
 from napinn.fitting import fit
@@ -223,3 +232,13 @@ def test_the_truth_is_asked_once_for_many_fits(benchmark, corrupted, result):
         known[0] = 0.0
     evaluation(replace(counted, times=3))
     assert len(asked) == 2
+
+
+def test_errors_of_single_instants_are_divided_by_the_field_of_their_own_instant():
+    """A field that nearly vanishes at the end: the same error weighs far more there than in the whole record."""
+    truth = np.concatenate([np.full((8, 1), 1.0), np.full((8, 1), 0.5), np.full((8, 1), 0.1)])
+    found = truth + 0.05
+    assert relative_error(found, truth, 1) == pytest.approx(0.05 / np.mean([1.0, 0.5, 0.1]))
+    expected = pytest.approx(np.mean([0.05, 0.1, 0.5]))
+    assert _error_of_instants(found, truth, 3, 1) == expected
+    assert _error_of_instants(found, truth, 3, 2) == expected

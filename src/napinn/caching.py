@@ -1,4 +1,5 @@
-"""Where napinn keeps what costs time to make again: reference solutions, and compiled programs.
+"""Where napinn keeps what costs time to make again: reference solutions, compiled programs,
+and which compilers were found to be right.
 
 Folder: NAPINN_CACHE, or napinn under XDG_CACHE_HOME or ~/.cache. It may be deleted at any time."""
 
@@ -26,7 +27,7 @@ def keep_compiled() -> None:
 
     JAX reads these settings from the environment, and what the user has set there stays:
     `JAX_ENABLE_COMPILATION_CACHE=false` keeps nothing."""
-    place = folder() / "compiled" / _machine()
+    place = folder() / "compiled" / machine()
     with contextlib.suppress(OSError):
         _thin_out(place)
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(place))
@@ -35,7 +36,7 @@ def keep_compiled() -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
-def _machine() -> str:
+def machine() -> str:
     """A name for what a program was compiled for.
 
     JAX's own key does not hold the instructions that a processor knows, and a folder may be shared by machines that

@@ -8,6 +8,7 @@ import numpy as np
 
 from napinn.backend import Backend, Manner
 from napinn.certainty.sure import how_sure
+from napinn.compiler_check import check_compiler
 from napinn.fitting import fit
 from napinn.intervals import Certainty
 from napinn.io.saved import SavedArrays
@@ -26,6 +27,7 @@ TRIED = 20
 
 class Networks(Backend):
     def fit(self, request: Request, manner: Manner) -> FitResult:
+        check_compiler()
         return fit_network(request, manner)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> NetworkModel:

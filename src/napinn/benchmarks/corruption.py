@@ -42,11 +42,13 @@ class Labelled:
     """One entry a row. Such rows go last of all, so that no step depends on how many there are."""
     magnitude: float
     """Mean magnitude of the true values."""
+    share: float = MIXTURE_SHARE
+    """Of the magnitude, per unit of the paper's mixture."""
 
     @property
     def unit(self) -> float:
         """Field units per unit of the paper's mixture."""
-        return MIXTURE_SHARE * self.magnitude
+        return self.share * self.magnitude
 
     @property
     def noise_std(self) -> float:
@@ -154,8 +156,12 @@ class MisfitLaw:
     truth: np.ndarray
     """Sorted true values of all readings."""
 
+    def noise_pdf(self, misfits: np.ndarray) -> np.ndarray:
+        """Of good readings alone."""
+        return self.noise.pdf(misfits / self.unit) / self.unit
+
     def pdf(self, misfits: np.ndarray) -> np.ndarray:
-        good = self.noise.pdf(misfits / self.unit) / self.unit
+        good = self.noise_pdf(misfits)
         signs = (1.0, -1.0) if self.outliers.style.signed else (1.0,)
         gross = np.mean([self._gross_pdf(misfits, sign) for sign in signs], axis=0)
         return (1.0 - self.outliers.share) * good + self.outliers.share * gross
@@ -204,17 +210,19 @@ def corrupt(
     noise: NoiseLaw = PAPER_MIXTURE,
     outlier_style: OutlierStyle = ONE_SIDED,
     faults: Sequence[Fault] = (),
+    noise_scale: float = 1.0,
 ) -> Corrupted:
     """Noise, a share of outliers, and faults; by default the paper's corruption.
 
     That is mixture noise, and outliers whose noise is replaced by a gross positive one, uniform between 3 and 10
-    standard deviations of the noise.
+    standard deviations of the noise. `noise_scale` multiplies that standard deviation, and with it outliers and faults.
     """
     noisy, gross = Noise(noise), Outliers(outliers, outlier_style)
     points, sensors = benchmark.sensor_points()
     # Before the truth is asked for, which may have to be solved first.
     _check_counts(faults, len(np.unique(sensors)))
-    table = measured(points, sensors, benchmark.truth(points))
+    perfect = measured(points, sensors, benchmark.truth(points))
+    table = dataclasses.replace(perfect, share=noise_scale * MIXTURE_SHARE)
     rng = np.random.default_rng(seed)
     table = gross.apply(noisy.apply(table, rng), rng)
     for fault, stream in zip(faults, _streams(faults, seed), strict=True):

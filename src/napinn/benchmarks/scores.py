@@ -20,6 +20,8 @@ LAW_REACH = 40.0
 """Laws are compared this many standard deviations of the noise to either side."""
 LAW_CELLS = 100
 """Cells per standard deviation: the mixture's narrowest component is nine of them wide."""
+INSTANTS = (0.0, 0.5, 1.0)
+"""Where in the record the errors of single instants are taken: its beginning, middle and end."""
 REMEMBERED = 3
 """Benchmarks whose truth is kept; the largest takes 150 MB."""
 
@@ -48,6 +50,9 @@ class Confusion:
 class Scores:
     rmae: float
     rmse: float
+    rmae_instants: float
+    """Mean of the relative errors at three instants (`INSTANTS`), each divided by the field of its own instant."""
+    rmse_instants: float
     outliers: int
     outliers_flagged: int
     good_readings: int
@@ -71,7 +76,7 @@ class Scores:
 
 def score(result: FitResult, benchmark: Benchmark, corrupted: Corrupted) -> Scores:
     points, truth = evaluation(benchmark)
-    error = result.field(points) - truth
+    found = result.field(points)
     fields = benchmark.problem.fields
     outlier = corrupted.is_outlier(fields)
     faulty = corrupted.is_faulty(fields) & ~outlier
@@ -79,8 +84,10 @@ def score(result: FitResult, benchmark: Benchmark, corrupted: Corrupted) -> Scor
     bad = outlier | faulty
     confused = confusion(bad, flagged)
     return Scores(
-        rmae=float(np.abs(error).sum() / np.abs(truth).sum()),
-        rmse=float(np.sqrt((error**2).sum() / (truth**2).sum())),
+        rmae=relative_error(found, truth, 1),
+        rmse=relative_error(found, truth, 2),
+        rmae_instants=_error_of_instants(found, truth, benchmark.times, 1),
+        rmse_instants=_error_of_instants(found, truth, benchmark.times, 2),
         outliers=int(outlier.sum()),
         outliers_flagged=int((outlier & flagged).sum()),
         good_readings=int((~bad).sum()),
@@ -97,6 +104,18 @@ def score(result: FitResult, benchmark: Benchmark, corrupted: Corrupted) -> Scor
         auroc=auroc(bad, result.reliability),
         law_distance=_mean_law_distance(result, corrupted.law),
     )
+
+
+def relative_error(found: np.ndarray, truth: np.ndarray, order: int) -> float:
+    """Norm of the error over that of the truth, of order 1 (rMAE) or 2 (rMSE), all fields together."""
+    return float(np.linalg.norm((found - truth).reshape(-1), order) / np.linalg.norm(truth.reshape(-1), order))
+
+
+def _error_of_instants(found: np.ndarray, truth: np.ndarray, times: int, order: int) -> float:
+    """Evaluation points come instant by instant."""
+    chosen = [round(share * (times - 1)) for share in INSTANTS]
+    pairs = [(part.reshape(times, -1)[chosen]) for part in (found, truth)]
+    return float(np.mean([relative_error(*pair, order) for pair in zip(*pairs, strict=True)]))
 
 
 def confusion(bad: np.ndarray, flagged: np.ndarray) -> Confusion:

@@ -356,20 +356,36 @@ def backbones(json: Json = False) -> None:
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="A table or figure of the paper, or all.")],
-    preset: Annotated[str, typer.Option(help="smoke (seconds), quick (a desktop) or paper (as printed).")] = "quick",
+    study: Annotated[str | None, typer.Argument(help="A study, or all; without one, the list of studies.")] = None,
+    preset: Annotated[
+        str,
+        typer.Option(help="smoke (seconds), quick (fewer steps, benchmarks and costs) or paper (as printed)."),
+    ] = "quick",
     seeds: Annotated[int | None, typer.Option(help="Seeds; the default is the preset's own.", min=1)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/studies/PRESET.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; the default is one a core.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
     matching: Annotated[str, typer.Option(help="Run only such fits, as 'allen_cahn/fls/*': benchmark/label.")] = "*",
     only_finished: Annotated[bool, typer.Option("--only-finished", help="Run nothing; write what there is.")] = False,
+    outliers: Annotated[
+        str, typer.Option(help="one_sided replaces the noise, as printed; additive adds to it; as in simulate.")
+    ] = "one_sided",
+    law_scale: Annotated[
+        float, typer.Option(help="Standard deviation of Gaussian and Laplace noise, in parts of the mixture's.")
+    ] = 1.0,
+    error: Annotated[
+        str, typer.Option(help="whole (of the record), or instants (mean of the relative errors at three instants).")
+    ] = "whole",
     json: Json = False,
 ) -> None:
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
-    from napinn.cli.reproducing import reproduce_command
+    from napinn.cli.reproducing import list_command, reproduce_command
 
-    raise typer.Exit(reproduce_command(study, preset, seeds, out, workers, cluster, matching, only_finished, json))
+    if study is None:
+        raise typer.Exit(list_command(preset, seeds, out, json))
+    options = {"seeds": seeds, "workers": workers, "cluster": cluster, "matching": matching}
+    setting = {"outliers": outliers, "law_scale": law_scale, "error": error}
+    raise typer.Exit(reproduce_command(study, preset, out, {**options, "only_finished": only_finished}, setting, json))
 
 
 def run() -> None:

@@ -1,35 +1,65 @@
 """`napinn reproduce`."""
 
+import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from napinn.cli.main import EXIT_INTERRUPTED
+from napinn.engine.cores import own_cores
 from napinn.engine.display import study_display
+from napinn.experiments.catalogue import catalogue
+from napinn.experiments.reproduce import Setting, preset_of, reproduce
+
+
+def list_command(preset: str, seeds: int | None, out: Path | None, as_json: bool) -> int:
+    """Every study with its place in the paper, its fits and the time that they take here."""
+    size = preset_of(preset, seeds)
+    listed = catalogue(size, _folder(preset, out))
+    cores = len(own_cores())
+    if as_json:
+        print(json.dumps([dataclasses.asdict(line) for line in listed]))  # noqa: T201
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for title in ("study", "repeats", "what it shows", "fits", "time", "left out"):
+        table.add_column(title, no_wrap=title in ("study", "time"))
+    for line in listed:
+        fits = f"{line.fits}" if not line.done else f"{line.fits}, {line.done} done"
+        table.add_row(line.study, line.repeats, line.title, fits, _time(line.seconds / cores), line.left_out)
+    console = Console()
+    console.print(f"Preset {preset}: {size.about}.", highlight=False)
+    console.print(table, "")
+    told = (
+        f"The time is that of the fits that are not done, on {cores} core{'s' if cores > 1 else ''}, one fit a core. "
+        "Studies share fits, and each is run once. 'napinn reproduce STUDY' runs one; docs/paper.md says what differs "
+        "from the paper, and why."
+    )
+    console.print(told, highlight=False)
+    return 0
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min" if seconds else "–"
+
+
+def _folder(preset: str, out: Path | None, setting: Setting = Setting()) -> Path:
+    """A setting other than the usual one has results, and by default a folder, of its own."""
+    options = [option.removeprefix("--").replace(" ", "-") for option in setting.options]
+    return out or Path("runs") / "studies" / "-".join([preset, *options])
 
 
 def reproduce_command(
-    name: str,
-    preset: str,
-    seeds: int | None,
-    out: Path | None,
-    workers: int | None,
-    cluster: str | None,
-    matching: str,
-    only_finished: bool,
-    as_json: bool,
+    name: str, preset: str, out: Path | None, options: Mapping[str, Any], setting: Mapping[str, Any], as_json: bool
 ) -> int:
-    # The studies name networks and densities, so they wait for JAX.
-    from napinn.experiments.reproduce import reproduce
-
-    folder = out or Path("runs") / "studies" / preset
-    options: dict[str, Any] = {"seeds": seeds, "workers": workers, "cluster": cluster}
-    options |= {"matching": matching, "only_finished": only_finished}
+    chosen = Setting(**setting)
+    folder = _folder(preset, out, chosen)
     try:
         with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
-            written = reproduce(name, preset, folder, progress=progress, **options)
+            written = reproduce(name, preset, folder, progress=progress, setting=chosen, **options)
     except KeyboardInterrupt:
         told = f"napinn: interrupted; finished fits are kept in {folder}, and the same command goes on from there."
         Console(stderr=True).print(told, highlight=False, soft_wrap=True, markup=False)

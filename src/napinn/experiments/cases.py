@@ -3,10 +3,12 @@
 Cases of different studies that ask for the same fit are the same job, so that each is run once.
 """
 
+import base64
 import dataclasses
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,28 +16,35 @@ from typing import Any
 import numpy as np
 
 from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import Corrupted, corrupt
+from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, corrupt
 from napinn.benchmarks.names import BENCHMARKS
 from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
 from napinn.benchmarks.scores import score
 from napinn.engine import Job
 from napinn.errors import InputError
-from napinn.experiments.provenance import commit, machine
+from napinn.experiments.provenance import commit, machine, version
 from napinn.fitting import fit
 from napinn.methods import SETTINGS
 from napinn.readings import read_table
 from napinn.report.charts import scores
 from napinn.result import FitResult, FitStatus
 from napinn.settings import decode, encode
-from napinn.training import Method
+from napinn.training import Kind, Method
 
 WORK = "napinn.experiments.cases:run_case"
 CLEAN = "none"
 """In place of a noise law: the readings are the truth."""
+AS_PRINTED = "one_sided"
+"""The outlier style that the paper prints: a gross error in place of the noise."""
 CURVE_POINTS = 160
-SLICE_SIDE = 25
+GATE_POINTS = 500
+"""Readings that are kept for the picture of the gate."""
+SLICE_SIDE, FRAME_SIDE = 80, 25
+"""Points a side of a snapshot of a field, and of a frame of a video."""
 SLICE_SHARES = (0.25, 0.75)
 """Where in time the two snapshots of a field lie."""
+LEVELS = 65_535
+"""A snapshot is kept as 16-bit steps between its extremes."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,20 @@ class Case:
     preset: str = "quick"
     frames: int = 0
     """How many snapshots of the whole solution to keep, for a video."""
+    outliers: str = AS_PRINTED
+    """A name in `OUTLIER_STYLES`."""
+    law_scale: float = 1.0
+    """Standard deviation of a noise law other than the mixture, in parts of the mixture's."""
+
+    @property
+    def law_phase(self) -> tuple[int, int]:
+        """Steps before and after the phase in which the estimator learns alone, which the paper does not count."""
+        before = 0
+        for phase in self.method.phases:
+            if phase.kind is Kind.LAW:
+                return before, before + phase.steps
+            before += phase.steps
+        return before, before
 
     def job(self) -> Job:
         payload = {
@@ -60,8 +83,13 @@ class Case:
             "preset": self.preset,
             "method": encode(self.method, brief=True),
         }
+        # Only what differs from the paper's setting, so that a new option leaves finished fits as they are.
         if self.frames:
             payload["frames"] = self.frames
+        if self.outliers != AS_PRINTED and self.ratio:
+            payload["outliers"] = self.outliers
+        if self.law_scale != 1.0 and self.noise not in ("mixture", CLEAN):
+            payload["law_scale"] = self.law_scale
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()[:10]
         parts = [self.benchmark, self.noise, f"{100 * self.ratio:g}", self.method.name, f"s{self.seed}", digest]
         return Job("-".join(parts), WORK, payload)
@@ -74,7 +102,14 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
     problem = benchmark.problem
     clean = payload["noise"] == CLEAN
     law = PAPER_MIXTURE if clean else NOISES[payload["noise"]]
-    corrupted = corrupt(benchmark, payload["ratio"], payload["seed"], noise=law)
+    corrupted = corrupt(
+        benchmark,
+        payload["ratio"],
+        payload["seed"],
+        noise=law,
+        outlier_style=OUTLIER_STYLES[payload.get("outliers", AS_PRINTED)],
+        noise_scale=payload.get("law_scale", 1.0),
+    )
     table = corrupted.table
     if clean:
         table = table.assign(**{name: corrupted.labels[f"{name}_true"] for name in problem.fields})
@@ -104,6 +139,7 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         "seconds": round(result.seconds, 1),
         "commit": commit(),
         "machine": machine(),
+        "jaxlib": version("jaxlib"),
         "extras": _extras(result, benchmark, corrupted, payload.get("frames", 0)),
     }
 
@@ -115,32 +151,41 @@ def _benchmark(name: str) -> Benchmark:
 
 
 def _extras(result: FitResult, benchmark: Benchmark, corrupted: Corrupted, frames: int) -> dict[str, Any]:
+    """Curves and snapshots of a fit; pictures are drawn of the first seed, so others keep no snapshots."""
     history = result.history
     thin = np.unique(np.linspace(0, len(history) - 1, 80).astype(int))
     gate = history.iloc[thin]
-    shares = tuple(np.linspace(0.0, 1.0, frames)) if frames else SLICE_SHARES
-    extras: dict[str, Any] = {"slices": _slices(result, benchmark, shares)}
+    extras: dict[str, Any] = {}
+    if frames:
+        extras["slices"] = _slices(result, benchmark, np.linspace(0.0, 1.0, frames), FRAME_SIDE)
+    elif result.seed == 0:
+        extras["slices"] = _slices(result, benchmark, SLICE_SHARES, SLICE_SIDE)
     if "cutoff" in history:
         gate = gate[gate["cutoff"].notna()]
         extras["gate"] = {name: _numbers(gate[name]) for name in ("step", "steepness", "cutoff")}
     for name, noise in list(result.noise.items())[:1]:
         grid = np.linspace(-6 * noise.scale, 6 * noise.scale, CURVE_POINTS)
-        curves = {"misfit": grid, "density": noise.pdf(grid), "true": corrupted.law.pdf(grid)}
+        curves = {"misfit": grid, "density": noise.pdf(grid), "injected": corrupted.law.noise_pdf(grid)}
         extras["law"] = {"field": name, **{key: _numbers(curve) for key, curve in curves.items()}}
-        extras["score"] = _scores(result)
+        extras["score"] = _scores(result, corrupted)
     return extras
 
 
-def _scores(result: FitResult) -> dict[str, list[float]]:
-    """Standardised log-density and reliability of a thinned set of readings, for the picture of the gate."""
-    thin = np.linspace(0, len(result.readings) - 1, 500).astype(int)
-    return {"score": _numbers(scores(result)[thin]), "reliability": _numbers(result.reliability[thin])}
+def _scores(result: FitResult, corrupted: Corrupted) -> dict[str, list]:
+    """Standardised log-density, reliability and true label of some readings, for the picture of the gate."""
+    thin = np.linspace(0, len(result.readings) - 1, GATE_POINTS).astype(int)
+    outlier = corrupted.is_outlier(result.problem.fields)[thin]
+    return {
+        "score": _numbers(scores(result)[thin]),
+        "reliability": _numbers(result.reliability[thin]),
+        "outlier": [int(is_one) for is_one in outlier],
+    }
 
 
-def _slices(result: FitResult, benchmark: Benchmark, shares: Sequence[float]) -> list[dict[str, Any]]:
-    """Fitted and true first field on a coarse grid at some instants."""
+def _slices(result: FitResult, benchmark: Benchmark, shares: Sequence[float], side: int) -> list[dict[str, Any]]:
+    """Fitted and true first field on a grid at some instants."""
     (x_low, x_high), (y_low, y_high), (t_low, t_high) = benchmark.problem.coordinates.values()
-    xs, ys = np.linspace(x_low, x_high, SLICE_SIDE), np.linspace(y_low, y_high, SLICE_SIDE)
+    xs, ys = np.linspace(x_low, x_high, side), np.linspace(y_low, y_high, side)
     found = []
     for share in shares:
         t = t_low + share * (t_high - t_low)
@@ -149,11 +194,29 @@ def _slices(result: FitResult, benchmark: Benchmark, shares: Sequence[float]) ->
         found.append(
             {
                 "t": _short(t),
-                "fitted": _numbers(result.field(points)[:, 0]),
-                "true": _numbers(benchmark.truth(points)[:, 0]),
+                "fitted": packed(result.field(points)[:, 0]),
+                "true": packed(benchmark.truth(points)[:, 0]),
             }
         )
     return found
+
+
+def packed(values: np.ndarray) -> dict[str, Any]:
+    """A snapshot in two bytes a value, as text."""
+    low, high = float(values.min()), float(values.max())
+    steps = np.round((values - low) * (LEVELS / ((high - low) or 1.0))).astype("<u2")
+    return {"low": low, "high": high, "steps": base64.b64encode(steps.tobytes()).decode("ascii")}
+
+
+def unpacked(kept: Mapping[str, Any] | list[float]) -> np.ndarray:
+    """A square snapshot; earlier fits keep plain lists."""
+    if isinstance(kept, list):
+        values = np.array(kept)
+    else:
+        steps = np.frombuffer(base64.b64decode(kept["steps"]), "<u2")
+        values = kept["low"] + (kept["high"] - kept["low"]) / LEVELS * steps
+    side = math.isqrt(values.size)
+    return values.reshape(side, side)
 
 
 def _numbers(values: Any) -> list[float]:

@@ -1,8 +1,8 @@
 """How much work a study does: `smoke` for seconds, `quick` for a desktop, `paper` as printed.
 
-Everything else is the paper's setting: raw coordinates, collocation on its grid, its rejection costs. A preset
-changes only batch sizes, the number of steps and seeds and, for `smoke`, the size of the networks and the list of
-cases."""
+Everything else is the paper's setting: raw coordinates, collocation on its grid, one rejection cost. A preset sets
+batch sizes and the numbers of steps and seeds. `quick` also leaves out benchmarks and rejection costs in some studies,
+and `smoke` most of all cases and the size of the networks; `napinn reproduce` lists what."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -25,6 +25,10 @@ class Preset:
     collocation_batch: int
     reading_batch: int
     seeds: int
+    about: str
+    """What it is for, and how it differs from the paper."""
+    seconds: float
+    """Of a usual fit on one core: the median of those in `benchmarks/results`."""
     width: int = 80
     depth: int = 5
     benchmarks: tuple[str, ...] = PAPER
@@ -49,7 +53,14 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "smoke": Preset("smoke", 60, 64, 64, 1, width=8, depth=2, benchmarks=("allen_cahn",), ratios=(0.15,)),
-    "quick": Preset("quick", 10_000, 1024, 1024, 1),
-    "paper": Preset("paper", 30_000, 4000, 1000, 10),
-}
+    "smoke": Preset(
+        "smoke", 60, 64, 64, 1, "a test of the programs: 60 steps of tiny networks on Allen–Cahn at 15 % outliers", 4.0,
+        width=8, depth=2, benchmarks=("allen_cahn",), ratios=(0.15,),
+    ),
+    "quick": Preset(
+        "quick", 10_000, 1024, 1024, 1,
+        "for a desktop: a third of the paper's steps with smaller batches, one seed, and in some studies fewer "
+        "benchmarks or rejection costs (last column)", 150.0,
+    ),
+    "paper": Preset("paper", 30_000, 4000, 1000, 10, "as printed: 30,000 steps, ten seeds, every case", 1550.0),
+}  # fmt: skip

@@ -19,6 +19,10 @@ def commit() -> str:
     return told + changed if told else metadata.version("napinn")
 
 
+def version(package: str) -> str:
+    return metadata.version(package)
+
+
 def machine() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores"
 
@@ -36,5 +40,5 @@ def provenance() -> dict[str, Any]:
         "date": date.today().isoformat(),
         "machine": machine(),
         "load": round(os.getloadavg()[0], 2),
-        "versions": {name: metadata.version(name) for name in ("jax", "equinox", "optax", "numpy")},
+        "versions": {name: version(name) for name in ("jax", "equinox", "optax", "numpy")},
     }

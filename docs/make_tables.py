@@ -1,0 +1,194 @@
+"""Put measured numbers into the docs: every table between two marks is made here from `benchmarks/results`.
+
+python docs/make_tables.py
+
+A page holds `<!-- table: NAME -->` and `<!-- /table -->`, and between them the lines of the function NAME. A test
+compares them with the files, so that a page cannot keep numbers that the files no longer have."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from napinn.experiments.tables import OURS, TITLES, confused, paper, spread
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MARKED = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- /table -->)", re.S)
+COEFFICIENTS = {"allen_cahn": ("ε", "eps", 0.3), "burgers": ("ν", "nu", 0.01), "reaction_diffusion": ("β", "beta", 1.0)}
+
+
+def rows(preset: str, study: str, **chosen: Any) -> pd.DataFrame:
+    """Fits of a study that have these values; none where the study was not run."""
+    path = RESULTS / preset / f"{study}.csv"
+    if not path.exists():
+        return pd.DataFrame(columns=["label", "rmse", "rmae", "unknowns"])
+    table = pd.read_csv(path)
+    # A label that is a number is read as one.
+    table["label"] = [label if isinstance(label, str) else f"{label:g}" for label in table["label"]]
+    for name, value in chosen.items():
+        table = table[table[name] == value]
+    return table
+
+
+def number(preset: str, study: str, label: str, benchmark: str, ratio: float, digits: int = 3) -> str:
+    """Mean rMSE over seeds, with its deviation where there are several; a dash where there is none."""
+    found = rows(preset, study, label=label, benchmark=benchmark, ratio=ratio)
+    return spread(found["rmse"], digits) or "–"
+
+
+def unknown(found: pd.DataFrame, name: str) -> float:
+    return float(pd.Series([json.loads(text)[name] for text in found["unknowns"]]).mean())
+
+
+def summary() -> Iterator[str]:
+    heads = ("paper: PINN", "paper: naPINN", "ours: PINN", "ours: naPINN", "napinn's default", "its coefficient")
+    yield "| rMSE, 15 % outliers | " + " | ".join(heads) + " |"
+    yield "|---|---|---|---|---|---|---|"
+    for benchmark, title in TITLES.items():
+        own = rows("quick", "default", label="default", benchmark=benchmark)
+        sign, name, true = COEFFICIENTS[benchmark]
+        cells = [title]
+        cells += [f"{paper()['main', label, benchmark, 0.15, 'rmse']:.3f}" for label in ("pinn", OURS)]
+        cells += [number("paper", "fields", label, benchmark, 0.15) for label in ("pinn", OURS)]
+        cells += [
+            f"**{own['rmse'].mean():.4f}** ({own['rmse'].std():.4f})",
+            f"{sign} {unknown(own, name):.4f} ({true:g})",
+        ]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def main_at_three_ratios() -> Iterator[str]:
+    """naPINN and the best other method of the main study."""
+    table = rows("quick", "main")
+    table = table[table["label"] != "clean"]
+    yield "| rMSE | naPINN | best other | paper: naPINN | paper: best other |"
+    yield "|---|---|---|---|---|"
+    for benchmark, title in TITLES.items():
+        for ratio in (0.05, 0.1, 0.15):
+            found = table[(table["benchmark"] == benchmark) & (table["ratio"] == ratio)].groupby("label")["rmse"]
+            mean, shown = found.mean(), {str(label): spread(values) for label, values in found}
+            theirs = {
+                label: value
+                for (study, label, name, at, quantity), value in paper().items()
+                if (study, name, at, quantity) == ("main", benchmark, ratio, "rmse") and label != OURS
+            }
+            best, printed = str(mean.drop(OURS).idxmin()), min(theirs, key=lambda label: theirs[label])
+            yield (
+                f"| {title}, {100 * ratio:g} % | {shown[OURS]} | {shown[best]}, {best} | "
+                f"{paper()['main', OURS, benchmark, ratio, 'rmse']:.3f} | {theirs[printed]:.3f}, {printed} |"
+            )
+
+
+def rejection_cost() -> Iterator[str]:
+    table = rows("quick", "rejection_cost")
+    costs = sorted(table["label"].unique(), key=float)
+    yield "| rMSE, rejection cost | " + " | ".join(costs) + " |"
+    yield "|---" * (len(costs) + 1) + "|"
+    for ratio in sorted(table["ratio"].unique()):
+        cells = [number("quick", "rejection_cost", cost, "allen_cahn", ratio) for cost in costs]
+        yield f"| {100 * ratio:g} % outliers | " + " | ".join(cells) + " |"
+
+
+def confusion() -> Iterator[str]:
+    yield "| | outliers rejected | accepted | good readings rejected | accepted |"
+    yield "|---|---|---|---|---|"
+    printed = [
+        paper()["confusion", OURS, "allen_cahn", 0.1, f"{label}_{end}"]
+        for label in ("outlier", "normal")
+        for end in ("rejected", "accepted")
+    ]
+    yield "| paper | " + " | ".join(f"{value:,.0f}" for value in printed) + " |"
+    for preset, title in (("paper", "naPINN, 30,000 steps"), ("quick", "naPINN, 10,000 steps")):
+        found = rows(preset, "confusion")
+        if not found.empty:
+            counts = confused(found.iloc[0]).to_numpy().reshape(-1)
+            yield f"| {title} | " + " | ".join(f"{value:,}" for value in counts) + " |"
+
+
+def ablation() -> Iterator[str]:
+    yield "| | Allen–Cahn: rMSE | ε | false alarms | λ–ω: rMSE | β | false alarms |"
+    yield "|---|---|---|---|---|---|---|"
+    table = rows("quick", "ablation")
+    for label in dict.fromkeys(table["label"]):
+        cells = []
+        for benchmark in ("allen_cahn", "reaction_diffusion"):
+            found = table[(table["label"] == label) & (table["benchmark"] == benchmark)]
+            alarms = 100 * found["good_flagged"].sum() / found["good_readings"].sum()
+            name = COEFFICIENTS[benchmark][1]
+            cells += [f"{found['rmse'].mean():.4f}", f"{unknown(found, name):.5g}", f"{alarms:.2f} %"]
+        yield f"| {label} | " + " | ".join(cells) + " |"
+
+
+def heat_offset() -> Iterator[str]:
+    yield "| noise | | median misfit of good readings | diffusivity off by | rMSE at the unseen place |"
+    yield "|---|---|---|---|---|"
+    noises = {"gaussian": "Gaussian", "skewed": "skewed, median zero"}
+    methods = {"law_pinn": "default", "lad_like_default": "absolute misfits"}
+    for row in json.loads((RESULTS / "heat_offset.json").read_text())["rows"]:
+        misfit = f"{row['median_misfit_of_good_in_noise_scales']:.2f}".replace("-", "−")
+        off, unseen = f"{row['D_error_percent']:.1f} %", f"{row['unseen_rmse']:.3f} K"
+        yield f"| {noises[row['noise']]} | {methods[row['method']]} | {misfit} deviations | {off} | {unseen} |"
+
+
+def method_order() -> Iterator[str]:
+    yield "| method | rMSE | rMAE | ε (truth 0.3) | outliers found | false alarms |"
+    yield "|---|---|---|---|---|---|"
+    for name, row in json.loads((RESULTS / "method_order.json").read_text())["rows"].items():
+        found, alarms = (
+            f"{row[one]} of {row[all_]}"
+            for one, all_ in (("outliers_flagged", "outliers"), ("good_flagged", "good_readings"))
+        )
+        eps = row["unknowns"]["eps"]
+        yield f"| {name} | {row['rmse']:.3f} | {row['rmae']:.3f} | {eps:.4f} | {found} | {alarms} |"
+
+
+def backbones() -> Iterator[str]:
+    uses = {
+        "mlp": "smooth fields",
+        "fls": "oscillating fields",
+        "qres": "strongly nonlinear responses with a small network",
+        "piratenet": "multi-scale fields, deep networks",
+        "kan": "few inputs, local structure",
+        "bayesian": "only with `b_pinn`",
+    }
+    steps = json.loads((RESULTS / "backbone_cost.json").read_text())["steps"]
+    yield "| backbone | when | cost of a step over `mlp` | naPINN's rMSE on Allen–Cahn | with 30,000 steps |"
+    yield "|---|---|---|---|---|"
+    for name, use in uses.items():
+        errors = (number(preset, "backbones", f"{name}/na_pinn", "allen_cahn", 0.1) for preset in ("quick", "paper"))
+        default = " (default)" if name == "mlp" else ""
+        yield f"| `{name}`{default} | {use} | {steps[name]['ratio']:.1f} | " + " | ".join(errors) + " |"
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    make.__name__: make
+    for make in (
+        summary,
+        main_at_three_ratios,
+        rejection_cost,
+        confusion,
+        ablation,
+        heat_offset,
+        method_order,
+        backbones,
+    )
+}
+
+
+def filled(text: str) -> str:
+    """A page with all of its tables made from the files."""
+
+    def fill(mark: re.Match[str]) -> str:
+        return mark[1] + "\n".join(TABLES[mark[2]]()) + "\n" + mark[4]
+
+    return MARKED.sub(fill, text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
