@@ -10,8 +10,10 @@ from typing import Any
 
 STEPS = 10_000
 """Of every method that trains a network, unless said otherwise."""
-DEFAULT = "law_pinn"
+DEFAULT = "auto"
 """The method of a fit that names none."""
+NETWORK = "law_pinn"
+"""The method of a fit that names a part of a network and no method, or that splines cannot follow."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Entry:
     parts: tuple[str, ...] = ()
     """Of a method, which of its parts a command line may choose: `backbone`, `estimator`, `loss`."""
     steps: int = STEPS
-    """Of a method, how many steps it takes unless said otherwise."""
+    """Of a method, how many steps it takes unless said otherwise; 0 for one that has no budget to choose."""
 
     def make(self, *given: Any, **parts: Any) -> Any:
         """The thing itself, made with `given` and `parts`, or with its own arguments where none are given."""
@@ -39,8 +41,17 @@ class Entry:
 _NAPINN = "Kim & Kang 2026"
 _LAW = ("backbone", "estimator", "loss")
 METHODS: Mapping[str, Entry] = {
+    "auto": Entry(
+        "napinn.splines.method:automatic",
+        "splines where they can follow, else law_pinn; the default",
+        "napinn",
+        steps=0,
+    ),
+    "splines": Entry(
+        "napinn.splines.method:splines", "B-splines, Gauss–Newton, the learned noise law: seconds", "napinn", steps=0
+    ),
     "law_pinn": Entry(
-        "napinn.methods:law_pinn", "the learned noise law as the likelihood; the default", "napinn", parts=_LAW
+        "napinn.methods:law_pinn", "a network, the learned noise law as its likelihood", "napinn", parts=_LAW
     ),
     "na_pinn": Entry("napinn.methods:na_pinn", "learned noise law and reliability gate", _NAPINN, parts=_LAW),
     "pinn": Entry(

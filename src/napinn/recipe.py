@@ -11,7 +11,11 @@ from typing import Any, ClassVar
 from napinn.errors import InputError
 from napinn.settings import decode
 
-HOMES: Mapping[str, str] = {"Method": "napinn.methods"}
+HOMES: Mapping[str, str] = {
+    "Method": "napinn.methods",
+    "Splines": "napinn.splines.method",
+    "Automatic": "napinn.splines.method",
+}
 """By the name of the settings class of a method, the module whose `SETTINGS` lists every class that may stand in a
 saved method of that kind."""
 ENOUGH_TO_HOLD_OUT = 1000

@@ -54,6 +54,10 @@ class FitStatus(enum.Enum):
         "An unknown cannot be determined from this field. Make it a constant if you know it, or measure where and when "
         "it matters."
     )
+    DOUBTFUL = (
+        "Checks that need no truth cast doubt on this fit; the notes say which. Check the equations, the box and the "
+        "sensors, or give the problem more readings or conditions."
+    )
     SEEDS_DISAGREE = (
         "Fits that differ in their seed alone disagree, so the numbers of any one of them are not to be trusted. "
         "Take more steps, or give the problem more readings or conditions."

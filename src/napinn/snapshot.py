@@ -17,6 +17,8 @@ class Snapshot:
     gate: dict[str, float]
     seconds: float
     steps_a_second: float
+    said: str = ""
+    """What a progress line says in place of loss and pace, where the fit is not a training."""
 
     def row(self) -> dict[str, float | str]:
         return {

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
+from napinn.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, Entry
 from napinn.cli.certainty import finishing, run_seeds
 from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
@@ -27,7 +27,7 @@ from napinn.run_folder import begin, prepare
 class Choice:
     """A method and its parts by their words on the command line; None leaves a part as the method has it."""
 
-    method: str
+    method: str | None = None
     backbone: str | None = None
     density: str | None = None
     loss: str | None = None
@@ -35,9 +35,23 @@ class Choice:
     double: bool = False
     minutes: float | None = None
 
+    @property
+    def name(self) -> str:
+        """The method; whoever names none but a part or a budget of a network means the network."""
+        of_network = (self.backbone, self.density, self.loss, self.steps, self.minutes, self.double or None)
+        return self.method or (DEFAULT if all(part is None for part in of_network) else NETWORK)
+
+    @property
+    def in_double(self) -> bool:
+        """Whether it computes in float64."""
+        return self.double or METHODS[self.name].steps == 0
+
     def check(self) -> "Choice":
         """Itself, or a sentence on what is wrong with the words; nothing is made."""
-        entry = _named(self.method, METHODS, "method")
+        entry = _named(self.name, METHODS, "method")
+        for word, option in ((self.steps, "steps"), (self.minutes, "minutes")):
+            if word is not None and entry.steps == 0:
+                raise InputError(f"method '{self.name}' ends by itself; leave out --{option}.")
         for word, table, part, kind in (
             (self.backbone, BACKBONES, "backbone", "backbone"),
             (self.density, DENSITIES, "estimator", "density"),
@@ -47,33 +61,35 @@ class Choice:
                 continue
             _named(word, table, kind)
             if part not in entry.parts:
-                raise InputError(f"method '{self.method}' has no choice of {kind}; leave out --{kind}.")
+                raise InputError(f"method '{self.name}' has no choice of {kind}; leave out --{kind}.")
         if self.loss == "likelihood" and "estimator" not in entry.parts:
             raise InputError(
-                f"method '{self.method}' learns no noise law, which the loss 'likelihood' needs; use law_pinn."
+                f"method '{self.name}' learns no noise law, which the loss 'likelihood' needs; use law_pinn."
             )
-        if self.method == "b_pinn" and self.backbone not in (None, "bayesian"):
+        if self.name == "b_pinn" and self.backbone not in (None, "bayesian"):
             raise InputError("method 'b_pinn' needs the backbone 'bayesian'; leave out --backbone.")
         return self
 
     def make(self) -> Recipe:
         """The method; the modules that it is made of are loaded only now."""
         self.check()
+        if METHODS[self.name].steps == 0:
+            return METHODS[self.name].make()
         parts: dict[str, Any] = {"double": self.double, "minutes": self.minutes}
         if self.steps is not None:
             parts["steps"] = self.steps
         if self.backbone is not None:
             parts |= {"backbone": BACKBONES[self.backbone].make(), "keeps_backbone": True}
         if self.density is not None:
-            parts["estimator"] = _estimator(self.method, self.density)
+            parts["estimator"] = _estimator(self.name, self.density)
         if self.loss is not None:
             parts["loss"] = LOSSES[self.loss].make()
-        return METHODS[self.method].make(**parts)
+        return METHODS[self.name].make(**parts)
 
 
 def _estimator(method: str, density: str) -> Any:
     estimator = DENSITIES[density].make()
-    if method != "law_pinn":
+    if method != NETWORK:
         return estimator
     from napinn.methods import compressed
 
@@ -101,7 +117,7 @@ def fit_command(
     bound, table = problem_and_readings(problem, readings, Console(stderr=True, quiet=manner.quiet))
     folder = out or Path("runs") / readings.stem
     check_loggers(manner.logs)
-    check_readings(bound, table, choice.double)
+    check_readings(bound, table, choice.in_double)
     prepare(folder, overwrite, inputs=[readings, *([problem] if isinstance(problem, Path) else [])])
     # Last, because making a method may load JAX: what is refused is refused before that.
     request = Request(bound, table, choice.make(), seed)

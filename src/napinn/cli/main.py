@@ -74,7 +74,9 @@ def fit(
         list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")
     ] = None,
     periodic: Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "law_pinn",
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", help="Default: splines or a network; see `napinn methods`.")
+    ] = None,
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
     density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
     loss: Annotated[

@@ -25,7 +25,7 @@ def progress_display(title: str, console: Console) -> Iterator[Callable[[Snapsho
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None, detail="compiling")
+        task = bar.add_task(title, total=None, detail="starting")
 
         def show(snapshot: Snapshot) -> None:
             bar.update(
@@ -50,8 +50,10 @@ class _Lines:
 
 
 def detail(snapshot: Snapshot) -> str:
-    parts = [f"loss {snapshot.losses['total']:.4g}"]
+    parts = [snapshot.said or f"loss {snapshot.losses['total']:.4g}"]
     parts += [f"{name} {value:.4g}" for name, value in snapshot.unknowns.items()]
+    if snapshot.said:
+        return "  ".join(parts)
     if snapshot.gate and snapshot.losses["data"]:
         parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
     rate = snapshot.steps_a_second

@@ -148,16 +148,16 @@ class Descent:
 
     def _mended(self, spoilt: Point, previous: Point, tolerance: float, quietest: float) -> Point:
         """The mesh cannot follow the readings at this tolerance: go back and refine where the spoilt field needs it."""
-        marks, before, point = _marks(spoilt), previous, spoilt
+        marks, before, point = marks_of(spoilt), previous, spoilt
         for _ in range(2):
-            system, state = _bisected(before, marks, self.most)
+            system, state = bisected(before, marks, self.most)
             if system is None:
                 break
             point = settle(system, state, tolerance, self.least)
             self.watch(point, "refined, because the noise level rose")
             if point.state.sigma[0] < SPOILT * quietest:
                 break
-            marks, before = _marks(point), point
+            marks, before = marks_of(point), point
         return point
 
     def _refined(self, point: Point, price: float) -> Point:
@@ -180,7 +180,7 @@ class Descent:
         system, tolerance = point.system, point.tolerance
         units = measured_units(system, point.state, self.least)
         before = point_of(solve(system, units, tolerance, point.state, steps=2))
-        finer, state = _bisected(before, _marks(before), self.most)
+        finer, state = bisected(before, marks_of(before), self.most)
         if finer is None:
             self.full = True
             return None
@@ -204,7 +204,7 @@ def _stands_still(before: Point, after: Point) -> bool:
     return bool(np.nanmax(moved) < CALM_MOVE and np.nanmax(changed, initial=0.0) < CALM_CHANGE)
 
 
-def _bisected(point: Point, marks: list[np.ndarray], most: int) -> tuple[System | None, State]:
+def bisected(point: Point, marks: list[np.ndarray], most: int) -> tuple[System | None, State]:
     """The system and state on the refined mesh; no system where it would be too large."""
     space = point.system.space.bisected(marks)
     if space.size > most:
@@ -213,7 +213,7 @@ def _bisected(point: Point, marks: list[np.ndarray], most: int) -> tuple[System 
     return point.system.on(space), replace(point.state, coefficients=coefficients)
 
 
-def _marks(point: Point) -> list[np.ndarray]:
+def marks_of(point: Point) -> list[np.ndarray]:
     """The cells of each axis to bisect: those in which residuals vary along the axis, which finer cells remove."""
     system, dimensions = point.system, point.system.task.dimensions
     variation = _inner_variation(point)

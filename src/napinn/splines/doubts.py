@@ -47,9 +47,7 @@ def doubts_of(point: Point, start: Start, starts: np.ndarray) -> list[Doubt]:
     if point.price > max(UNMET, UNMET_SHARE * point.system.count):
         text = f"The equations are not met: they cost {point.price:.0f} nats of likelihood."
         found.append(Doubt(Kind.UNMET, text))
-    for name, value, first, low, high in zip(
-        task.unknowns, state.unknowns, starts, task.low, task.high, strict=True
-    ):
+    for name, value, first, low, high in zip(task.unknowns, state.unknowns, starts, task.low, task.high, strict=True):
         for bound in (low, high):
             if np.isfinite(bound) and abs(value - bound) < AT_BOUND * abs(first - bound):
                 found.append(Doubt(Kind.AT_BOUND, f"'{name}' ended at {value:.4g}, at its bound {bound:g}."))

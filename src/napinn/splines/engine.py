@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from napinn.splines.banded import NotPositiveError
-from napinn.splines.descent import FALL, Descent, Point, Watch, point_of, settle, with_noise_level
+from napinn.splines.descent import FALL, Descent, Point, Watch, bisected, marks_of, point_of, settle, with_noise_level
 from napinn.splines.doubts import Doubt, doubts_of
 from napinn.splines.laws import Cauchy
 from napinn.splines.learned import Mixture
@@ -32,6 +32,8 @@ MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
 """Coefficients a field while starts are compared."""
+FINER = 1.5
+"""How many times as many coefficients the last check of the mesh may take."""
 SCREENINGS = 2
 
 Screen = Callable[[np.ndarray], np.ndarray]
@@ -58,6 +60,8 @@ class Fit:
     attempts: list[Attempt]
     full: bool
     """Whether a finer mesh was wanted than the direct solver takes."""
+    drift: np.ndarray
+    """How far each unknown moves with a finer mesh and a tighter tolerance."""
 
 
 class Engine:
@@ -67,11 +71,12 @@ class Engine:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
         self.first = np.array([unknown.started() for unknown in task.problem.unknowns.values()])
         self.all = np.ones(len(task.readings), bool)
+        self.start: Start | None = None
 
     def run(self) -> Fit:
         task = self.task
         most = MOST[task.dimensions]
-        start = choose_start(task, self.seed, most // task.fields)
+        start = self.start = choose_start(task, self.seed, most // task.fields)
         attempts = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
         if not attempts:
             raise NotPositiveError
@@ -83,13 +88,28 @@ class Engine:
         point = self._with_law(point, start, least)
         descent = Descent(least, most, self.watch)
         if point.tolerance / FALL >= 0.9 * LAST[task.dimensions]:
-            point = descent.run(
-                point.system, point.state, point.tolerance / FALL, LAST[task.dimensions], point
-            )
+            point = descent.run(point.system, point.state, point.tolerance / FALL, LAST[task.dimensions], point)
         point = self._with_law(point, start, least)
         if not isinstance(point.state.law, Mixture):
             point = self._polished(point, least)
-        return Fit(point, least, start, self._doubts(point, start), attempts, descent.full)
+        drift = self._drift(point, least, most)
+        return Fit(point, least, start, self._doubts(point, start), attempts, descent.full, drift)
+
+    def _drift(self, point: Point, least: Units, most: int) -> np.ndarray:
+        """How far the unknowns move when cells are bisected once more and the tolerance falls once more."""
+        finer, state = bisected(point, marks_of(point), int(FINER * most))
+        system = point.system if finer is None else finer
+        units = measured_units(system, state, least)
+        try:
+            after = solve(system, units, point.tolerance / FALL, state, steps=3)
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return np.full(len(state.unknowns), np.inf)
+        return after.state.unknowns - point.state.unknowns
+
+    def smoothed_point(self) -> Point:
+        """The smoothed readings, for a fit that ended before anything else was found."""
+        system, state = self._smoothed(self.start or choose_start(self.task, self.seed, MOST[self.task.dimensions]))
+        return point_of(solve(system, measured_units(system, state), 1.0, state, steps=0, free=False))
 
     def _doubts(self, point: Point, start: Start) -> list[Doubt]:
         return doubts_of(point, start, self.first)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from napinn.robust import MAD_TO_STD
+
 HUBER_WIDTH = 1.0
 CAUCHY_WIDTH = 2.4
 """In deviations of the noise: as precise as least squares to 95 % where the noise is Gaussian (Holland and Welsch
 1977)."""
-MAD_TO_STD = 1.4826
-"""The standard deviation of a Gaussian over its median absolute deviation."""
 
 
 def deviation(misfits: np.ndarray) -> float:

@@ -23,6 +23,8 @@ COMPONENTS = (1, 2, 3, 4, 6)
 ITERATIONS = 150
 BETTER = 3.0
 """Nats by which the BIC of more components must be better."""
+PRIOR_READINGS = 20.0
+"""What is taken for granted of the law of few readings, as if so many had been seen."""
 BROAD = 4.0
 """The first width of the broad component."""
 
@@ -119,3 +121,19 @@ def _maximised(
         squares = (share * (places[:, None] - means) ** 2).sum(axis=0)
         widths = np.maximum(np.sqrt((squares + 4.0 * narrowest**2) / (total + 4.0)), narrowest)
     return Mixture(weights * (1.0 - tail), means, widths, tail)
+
+
+def few_readings_law(misfits: np.ndarray) -> Mixture:
+    """A law of one Gaussian, the broad component and the tail, for readings too few to tell its shape.
+
+    The deviation of the misfits is the unit already, so the width is one; only the shares are learned, beside
+    `PRIOR_READINGS` that are nearly all of the Gaussian."""
+    weights = np.array([0.93, 0.05, 0.02])
+    widths = np.array([1.0, BROAD])
+    prior = PRIOR_READINGS * weights
+    for _ in range(ITERATIONS):
+        parts = weights[:2] * np.exp(-0.5 * (misfits[:, None] / widths) ** 2) / (widths * math.sqrt(2.0 * math.pi))
+        shares = np.concatenate([parts, np.full((len(misfits), 1), weights[2] / (2.0 * TAIL_REACH))], axis=1)
+        counts = (shares / shares.sum(axis=1, keepdims=True)).sum(axis=0) + prior
+        weights = counts / counts.sum()
+    return Mixture(weights[:2], np.zeros(2), widths, float(weights[2]))

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sparse
 
 from napinn.splines.banded import Banded, Factor, NotPositiveError
-from napinn.splines.space import PointGrid
 from napinn.splines.system import CONDITION_TOLERANCE, MOST_AT_ONCE, Residual, State, System, Units
 
 LEAST_GAIN = 0.05

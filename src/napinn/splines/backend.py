@@ -1,0 +1,153 @@
+"""Splines as a backend: from a request to a result."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from napinn.backend import Backend, Manner
+from napinn.diagnosis import judge as judge_sensors
+from napinn.errors import InputError
+from napinn.intervals import Certainty, FieldSpread
+from napinn.io.saved import SavedArrays
+from napinn.model import FittedModel
+from napinn.problem import Problem
+from napinn.readings import Readings
+from napinn.recipe import Recipe
+from napinn.request import Request
+from napinn.result import FitResult, FitStatus
+from napinn.snapshot import Snapshot
+from napinn.splines.banded import NotPositiveError
+from napinn.splines.descent import Point
+from napinn.splines.engine import Engine, Fit
+from napinn.splines.finish import fitted_model, judged, reliabilities
+from napinn.splines.model import SplineModel, restored, restored_spread
+from napinn.splines.task import Task
+from napinn.splines.uncertainty import certainty_of
+from napinn.verdicts import left_out
+
+
+class SplineBackend(Backend):
+    def fit(self, request: Request, manner: Manner) -> FitResult:
+        return fit_splines(request, manner)[0]
+
+    def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> SplineModel:
+        return restored(request.problem, arrays)
+
+    def restore_spread(self, model: FittedModel, arrays: SavedArrays) -> FieldSpread:
+        assert isinstance(model, SplineModel)
+        return restored_spread(model, arrays)
+
+    def how_sure(self, result: FitResult, seed: int) -> Certainty:
+        if result.certainty is None:
+            raise InputError("this fit was interrupted before its intervals were known; fit again for them.")
+        return result.certainty
+
+    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
+        raise NotImplementedError
+
+
+BACKEND = SplineBackend()
+
+
+def refusal(problem: Problem) -> str | None:
+    """Why splines cannot take a problem, as a clause; None where they can."""
+    if len(problem.coordinates) > MOST_DIMENSIONS:
+        return f"the problem has {len(problem.coordinates)} coordinates, and splines take at most {MOST_DIMENSIONS}"
+    if any(equation.tree is None for equation in problem.written):
+        return "an equation is a Python function, and splines need it as text"
+    return None
+
+
+MOST_DIMENSIONS = 3
+
+
+def fit_splines(request: Request, manner: Manner) -> tuple[FitResult, Fit | None]:
+    """The result, and where the engine ended (None if it was interrupted)."""
+    reason = refusal(request.problem)
+    if reason is not None:
+        raise InputError(f"{reason}; use --method law_pinn.")
+    task, recorder = Task(request.problem, request.readings), _Recorder(request, manner)
+
+    def screen(predicted: np.ndarray) -> np.ndarray:
+        verdicts = judge_sensors(task.problem, task.readings, predicted, request.method.false_alarms)
+        return left_out(verdicts, len(task.readings))
+
+    engine = Engine(task, request.seed, screen, recorder)
+    try:
+        fit = engine.run()
+    except KeyboardInterrupt:
+        return _interrupted(request, recorder, engine), None
+    except (NotPositiveError, np.linalg.LinAlgError):
+        return _failed(request, recorder, engine), None
+    return _finished(request, recorder, fit), fit
+
+
+USUAL_POINTS = 50
+"""Points of a descent, for the share that a progress bar shows: how many there will be is not known before."""
+
+
+class _Recorder:
+    """Every point of the descent as a row of the history, and the newest point for an interrupt."""
+
+    def __init__(self, request: Request, manner: Manner) -> None:
+        self.request, self.manner = request, manner
+        self.rows: list[dict[str, float | str]] = []
+        self.newest: Point | None = None
+        self.begun = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
+
+    def __call__(self, point: Point, happened: str) -> None:
+        value, unknowns = point.solution.value, self.request.problem.unknowns
+        if "undone" not in happened:
+            self.newest = point
+        losses = {
+            "total": value.total,
+            "equation": value.price,
+            "data": value.data,
+            "tolerance": point.tolerance,
+            "cells": float(np.prod([axis.cells for axis in point.system.space.axes])),
+        }
+        found = dict(zip(unknowns, map(float, point.state.unknowns), strict=True))
+        number = len(self.rows) + 1
+        total = max(USUAL_POINTS, number + 1)
+        mesh = "×".join(str(axis.cells) for axis in point.system.space.axes)
+        said = f"ε {point.tolerance:.1g}  {mesh} cells  price {value.price:.3g}"
+        rate = number / max(self.seconds, 1e-9)
+        snapshot = Snapshot("splines", number, total, number, total, losses, found, {}, self.seconds, rate, said)
+        self.rows.append(snapshot.row())
+        self.manner.progress(snapshot)
+
+
+def _finished(request: Request, recorder: _Recorder, fit: Fit) -> FitResult:
+    result = _result(request, recorder, fit.point)
+    result = replace(result, certainty=certainty_of(fit.point, fit.drift))
+    status, notes = judged(result, fit)
+    return replace(result, status=status, notes=notes, seconds=recorder.seconds)
+
+
+def _interrupted(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
+    point = recorder.newest or engine.smoothed_point()
+    return replace(_result(request, recorder, point), status=FitStatus.INTERRUPTED)
+
+
+def _failed(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
+    point = recorder.newest or engine.smoothed_point()
+    return replace(_result(request, recorder, point), status=FitStatus.DIVERGED)
+
+
+def _result(request: Request, recorder: _Recorder, point: Point) -> FitResult:
+    problem, readings = request.problem, request.readings
+    predicted = np.asarray(point.system.everywhere @ point.state.coefficients, float)
+    verdicts = judge_sensors(problem, readings, predicted, request.method.false_alarms)
+    model = fitted_model(point)
+    reliability = reliabilities(model, point, left_out(verdicts, len(readings)))
+    unknowns = dict(zip(problem.unknowns, map(float, point.state.unknowns), strict=True))
+    return FitResult(
+        problem, request.method, readings, request.seed, model, unknowns, predicted, reliability,
+        pd.DataFrame(recorder.rows), FitStatus.BUDGET_SPENT, recorder.seconds, verdicts,
+    )  # fmt: skip

@@ -1,0 +1,59 @@
+"""Splines where they can follow a field, a network where they cannot."""
+
+from dataclasses import replace
+
+from napinn.backend import Backend, Manner, backend_of
+from napinn.catalogue import METHODS, NETWORK
+from napinn.fitting import check_readings
+from napinn.intervals import Certainty, FieldSpread
+from napinn.io.saved import SavedArrays
+from napinn.model import FittedModel
+from napinn.problem import Problem
+from napinn.readings import Readings
+from napinn.recipe import Recipe
+from napinn.request import Request
+from napinn.result import FitResult
+from napinn.splines.backend import fit_splines, refusal
+from napinn.splines.doubts import Kind
+from napinn.splines.engine import Fit
+from napinn.splines.method import splines
+
+
+class Choosing(Backend):
+    def fit(self, request: Request, manner: Manner) -> FitResult:
+        reason = refusal(request.problem)
+        if reason is not None:
+            return _network(request, manner, reason)
+        result, fit = fit_splines(replace(request, method=splines()), manner)
+        reason = None if fit is None else failure(fit)
+        return result if reason is None else _network(request, manner, reason)
+
+    def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> FittedModel:
+        raise TypeError("a result names the method that made it, never the choice")
+
+    def restore_spread(self, model: FittedModel, arrays: SavedArrays) -> FieldSpread:
+        raise TypeError("a result names the method that made it, never the choice")
+
+    def how_sure(self, result: FitResult, seed: int) -> Certainty:
+        return backend_of(result.method).how_sure(result, seed)
+
+    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
+        raise NotImplementedError
+
+
+BACKEND = Choosing()
+
+
+def failure(fit: Fit) -> str | None:
+    """Why splines failed, as a clause; None where they did not."""
+    unmet = [doubt for doubt in fit.doubts if doubt.kind is Kind.UNMET]
+    if unmet and fit.full:
+        return "the mesh that the field needs is too large for splines"
+    return None
+
+
+def _network(request: Request, manner: Manner, reason: str) -> FitResult:
+    method = METHODS[NETWORK].make()
+    check_readings(request.problem, request.readings, method.double)
+    result = backend_of(method).fit(replace(request, method=method), manner)
+    return replace(result, notes=(f"A network was fitted, because {reason}.", *result.notes))

@@ -1,0 +1,63 @@
+"""The settings of a fit with splines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from napinn.recipe import Recipe
+
+FALSE_ALARMS = 1e-3
+"""The chance that any sensor is named faulty where all of them are sound."""
+
+
+@dataclass(frozen=True)
+class Splines(Recipe):
+    """B-splines on graded meshes, found with the unknowns and the noise law by Gauss–Newton steps."""
+
+    name: str = "splines"
+    double: bool = True
+    held_out: float = 0.0
+    """Share of the readings that only judge; splines choose their first mesh by folds and then use all readings."""
+    backend: ClassVar[str] = "napinn.splines.backend"
+
+    @property
+    def steps(self) -> int:
+        """Gauss–Newton decides by itself when it is done, so there is no budget of steps."""
+        return 0
+
+    @property
+    def false_alarms(self) -> float:
+        return FALSE_ALARMS
+
+    def shortened(self, times: int) -> "Splines":
+        return self
+
+
+@dataclass(frozen=True)
+class Automatic(Splines):
+    """Splines where they can follow the field; where they cannot, the network `law_pinn`."""
+
+    name: str = "auto"
+    backend: ClassVar[str] = "napinn.splines.choice"
+
+
+SETTINGS: Mapping[str, type] = {"Splines": Splines, "Automatic": Automatic}
+"""Every class that may stand in a saved method of this kind."""
+
+
+def splines() -> Splines:
+    """Fit with B-splines: an answer in seconds for one coordinate, or one dimension and time.
+
+    Returns the method, to be passed to `napinn.fit(problem, readings, method)`. There is nothing to set: mesh,
+    tolerance and noise law are chosen from the readings.
+    """
+    return Splines()
+
+
+def automatic() -> Automatic:
+    """Fit with splines and, where they cannot follow the field, with a network: what `napinn.fit` does by default.
+
+    Returns the method, to be passed to `napinn.fit(problem, readings, method)`. The result names the method that made
+    it, and its notes say why if that was the network.
+    """
+    return Automatic()
