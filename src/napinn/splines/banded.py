@@ -14,6 +14,10 @@ MOST_AT_ONCE = 4_000_000
 """Entries of cell matrices that are summed at once; bounds the memory of their positions."""
 
 
+MOST_KEPT = 16_000_000
+"""Positions of a mesh that are kept from one assembly to the next."""
+
+
 class NotPositiveError(ArithmeticError):
     """The matrix has no Cholesky factor."""
 
@@ -34,6 +38,28 @@ class Factor:
         return solution
 
 
+class Pattern:
+    """Where the entries of cell matrices go in a banded matrix: the rows of a cell are `first + offsets`."""
+
+    def __init__(self, first: np.ndarray, offsets: np.ndarray, size: int, bandwidth: int) -> None:
+        row, column = np.tril_indices(len(offsets))
+        width = min(bandwidth, size - 1) + 1
+        self.pick = row * len(offsets) + column
+        # Offsets ascend, so a lower entry of a cell is a lower entry of the whole.
+        self._inside = offsets[column] * width + offsets[row] - offsets[column]
+        self._first = first * width
+        self._kept: np.ndarray | None = None
+        self._keeps = len(first) * len(row) <= MOST_KEPT and size * width < 2**31
+
+    def positions(self, start: int, end: int) -> np.ndarray:
+        """(cells, entries): flat positions of the lower entries of cells `start` to `end`."""
+        if not self._keeps:
+            return self._first[start:end, None] + self._inside
+        if self._kept is None:
+            self._kept = self._first[:, None].astype(np.int32) + self._inside.astype(np.int32)
+        return self._kept[start:end]
+
+
 class Banded:
     """A symmetric matrix of a given size and bandwidth, to be added to."""
 
@@ -50,18 +76,14 @@ class Banded:
     def diagonal(self) -> np.ndarray:
         return self.entries.reshape(self.size, -1)[:, 0]
 
-    def add_cells(self, first: np.ndarray, offsets: np.ndarray, matrices: np.ndarray) -> None:
-        """Add symmetric matrices (cells, L, L) whose rows are the coefficients `first + offsets`."""
-        row, column = np.tril_indices(len(offsets))
-        # Offsets ascend, so a lower entry of a cell is a lower entry of the whole.
-        inside = offsets[column] * (self.bandwidth + 1) + offsets[row] - offsets[column]
-        pick = row * len(offsets) + column
+    def add_cells(self, pattern: "Pattern", matrices: np.ndarray, start: int = 0) -> None:
+        """Add symmetric matrices (cells, L, L) of the cells of a pattern from number `start` on."""
         flat = matrices.reshape(len(matrices), -1)
-        step = max(1, MOST_AT_ONCE // len(row))
-        for start in range(0, len(first), step):
-            part = slice(start, start + step)
-            position = first[part, None] * (self.bandwidth + 1) + inside
-            self._add(position.ravel(), flat[part][:, pick].ravel())
+        step = max(1, MOST_AT_ONCE // len(pattern.pick))
+        for begin in range(0, len(flat), step):
+            part = flat[begin : begin + step]
+            position = pattern.positions(start + begin, start + begin + len(part))
+            self._add(position.ravel(), part.take(pattern.pick, axis=1).ravel())
 
     def add_sparse(self, matrix: sparse.csr_array) -> None:
         """Add a symmetric sparse matrix."""

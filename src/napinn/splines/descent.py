@@ -123,7 +123,8 @@ class Descent:
     def run(self, system: System, state: State, start: float, end: float, before: Point | None = None) -> Point:
         """From tolerance `start` to `end`; `before` is the point that the state comes from, if there is one."""
         price, tolerance, quietest = PRICE[system.task.dimensions], start, state.sigma[0]
-        point, last, calm = before, None, 0
+        point, calm = before, 0
+        last = before if before is not None and before.tolerance < LOOSE else None
         while tolerance >= 0.9 * end:
             previous = point
             point = settle(system, state, tolerance, self.least)

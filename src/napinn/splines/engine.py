@@ -137,7 +137,7 @@ class Engine:
             return all(each.doubts for each in found)
 
         attempt("weak form", start, None, 1.0)
-        if few or single or doubtful():
+        if few or single or (doubtful() and self.task.dimensions == 2):
             attempt("weak form, sharper", sharper(self.task, start), None, 1.0)
         if few or doubtful():
             attempt("given start", start, self.first, GIVEN_START)
@@ -159,15 +159,13 @@ class Engine:
         return System(task, space, 2, self.all), state
 
     def _best(self, attempts: list[Attempt]) -> Attempt:
-        """Fewest doubts first where readings are many, then the robust misfit at a common scale plus the price."""
+        """The least robust loss at a common noise level, plus the price of the equations and the parameters spent."""
         sigma = np.min([attempt.point.state.sigma for attempt in attempts], axis=0)
-        many = len(self.task.readings) >= FEW
 
-        def score(attempt: Attempt) -> tuple[int, float]:
+        def score(attempt: Attempt) -> float:
             system, state = attempt.point.system, attempt.point.state
             standard = (system.misfits(state.coefficients) - state.offsets[system.field]) / sigma[system.field]
-            loss = float(np.sum(Cauchy().loss(standard))) + attempt.point.price + attempt.point.parameters
-            return len(attempt.doubts) if many else 0, loss
+            return float(np.sum(Cauchy().loss(standard))) + attempt.point.price + attempt.point.parameters
 
         return min(attempts, key=score)
 

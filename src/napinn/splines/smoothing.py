@@ -7,15 +7,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sparse
 
-from napinn.splines.axis import uniform_axis
+from napinn.splines.axis import Axis, uniform_axis
 from napinn.splines.banded import Banded
 from napinn.splines.laws import Cauchy, Huber, deviation
-from napinn.splines.space import Space, box_grid
+from napinn.splines.space import Space
 from napinn.splines.system import ReadingRows
 from napinn.splines.task import Task
 
-ROUNDS, HUBER_ROUNDS = 8, 5
+HUBER_ROUNDS, CAUCHY_ROUNDS = 4, 2
 """Reweighted least squares: convex at first, so that no start can mislead it, then with Cauchy's law."""
 MOST_READINGS = 3000
 """More say nothing more of how fine a mesh must be."""
@@ -26,9 +27,9 @@ FIRST_CELLS = {1: 16, 2: 4, 3: 4}
 next to no diffusion."""
 LEAST_IMPROVEMENT = 0.01
 """Of the mean held-out loss, for which cells are multiplied."""
-MOST_FUNCTIONS = 1.5
-"""Functions a reading (with one axis: of one field) that a mesh may have: with more, a field between readings can turn
-the wrong way round, which tight equations then keep."""
+MOST_FUNCTIONS = {1: 1.5, 2: 1.0, 3: 1.0}
+"""Functions a reading (with one axis: of one field) that a mesh may have, by the number of axes: with more, a field
+between readings can turn the wrong way round, which tight equations then keep."""
 STIFFNESSES = (1e-5, 1e-4, 1e-2, 1e-1, 1.0)
 FIRST_STIFFNESS = 1e-3
 SHARPER, SOFTER = 2, 1e-2
@@ -71,18 +72,16 @@ class _Smoother:
         self.roughness = self._roughness()
 
     def _roughness(self) -> Banded:
+        """The integral of (cell length² × curvature)² along each axis: sums of products of matrices of one axis."""
         space = self.space
-        matrix, grid = Banded(space.size, space.bandwidth), box_grid(space, 3)
-        for number, axis in enumerate(space.axes):
-            orders = tuple(2 if other == number else 0 for other in range(len(space.axes)))
-            position = space.order.index(number)
-            cell = np.unravel_index(np.arange(grid.cells), grid.cell_shape)[position]
-            length = np.diff(axis.breaks)[cell]
-            table = grid.table(orders) * (length[:, None] ** 2 * np.sqrt(grid.weights))[..., None]
-            product = np.matmul(table.transpose(0, 2, 1), table)
-            for field, scale in enumerate(self.scale):
-                first = grid.first * space.fields + field
-                matrix.add_cells(first, space.offsets * space.fields, product / scale**2)
+        total = sparse.csr_array((space.functions, space.functions))
+        for bent in range(len(space.axes)):
+            product = sparse.csr_array(np.ones((1, 1)))
+            for number in space.order:
+                product = sparse.kron(product, _along_axis(space.axes[number], number == bent), format="csr")
+            total = total + product
+        matrix = Banded(space.size, space.bandwidth)
+        matrix.add_sparse(sparse.kron(total, sparse.diags_array(1.0 / self.scale**2), format="csr"))
         return matrix
 
     def coefficients(self, stiffness: float) -> np.ndarray:
@@ -91,7 +90,7 @@ class _Smoother:
         ridge = np.tile(1e-7 * count / (space.functions * self.scale**2), space.functions)
         at_centre = self.values - self.rows.matrix @ centre
         found, sigma = np.zeros(space.size), self.scale
-        for round_ in range(ROUNDS):
+        for round_ in range(HUBER_ROUNDS + CAUCHY_ROUNDS):
             misfit = (at_centre - self.rows.matrix @ found) / self.spread
             if round_:
                 sigma = self._deviations(misfit)
@@ -112,6 +111,19 @@ class _Smoother:
             for field in range(self.space.fields)
         ]
         return np.maximum(found, SMALLEST_SCALE * self.scale)
+
+
+def _along_axis(axis: Axis, bent: bool) -> sparse.csr_array:
+    """Integrals of products of the B-splines of an axis, or of their curvatures times (cell length)²."""
+    places, weights = axis.gauss(axis.degree + 1)
+    cell = np.repeat(np.arange(axis.cells), places.shape[1])
+    values = axis.basis(places.ravel(), 2 if bent else 0, cell) * np.sqrt(weights.ravel())[:, None]
+    if bent:
+        values *= (np.diff(axis.breaks)[cell] ** 2)[:, None]
+    columns = cell[:, None] + np.arange(axis.degree + 1)
+    ends = np.arange(0, values.size + 1, axis.degree + 1)
+    rows = sparse.csr_array((values.ravel(), columns.ravel(), ends), shape=(len(cell), axis.size))
+    return (rows.T @ rows).tocsr()
 
 
 class _HeldOut:
@@ -166,7 +178,7 @@ def choose_start(task: Task, seed: int, most: int) -> Start:
 
 def sharper(task: Task, start: Start) -> Start:
     """A finer and softer start, for fields with spikes that held-out readings took for noise."""
-    readings = MOST_FUNCTIONS * len(task.readings) / (task.measured if task.dimensions == 1 else 1)
+    readings = MOST_FUNCTIONS[task.dimensions] * len(task.readings) / (task.measured if task.dimensions == 1 else 1)
     limits, cells = _most_cells(task), start.cells
     for _ in range(SHARPER):
         finer = tuple(min(2 * count, limit) for count, limit in zip(cells, limits, strict=True))
@@ -188,7 +200,7 @@ def _finer_mesh(
 ) -> tuple[int, ...] | None:
     """The mesh that improves most for each doubling along one axis; None where none improves enough."""
     scale = max(deviation(best), SMALLEST_SCALE)
-    readings = MOST_FUNCTIONS * held.trained / (task.measured if task.dimensions == 1 else 1)
+    readings = MOST_FUNCTIONS[task.dimensions] * held.trained / (task.measured if task.dimensions == 1 else 1)
     found: list[tuple[float, float, tuple[int, ...]]] = []
     for axis, factor in itertools.product(range(task.dimensions), (2, 4, 8)):
         if any(gain >= LEAST_IMPROVEMENT and mesh[axis] != cells[axis] for _, gain, mesh in found):

@@ -153,7 +153,7 @@ def _add_block(
         part = slice(start, start + step)
         jacobian = np.concatenate([_jacobian(system, residual, root, part) for residual, root in block], axis=1)
         transposed = jacobian.transpose(0, 2, 1)
-        matrix.add_cells(grid.first[part] * space.fields, space.all_offsets, np.matmul(transposed, jacobian))
+        matrix.add_cells(grid.pattern, np.matmul(transposed, jacobian), start)
         local = np.matmul(transposed, right[part])
         rows = (grid.first[part, None] * space.fields + space.all_offsets).ravel()
         gather = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(space.size, len(rows)))

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from napinn.splines.axis import Axis
+from napinn.splines.banded import Pattern
 
 Orders = tuple[int, ...]
 """A partial derivative by its order along each coordinate."""
@@ -152,6 +153,8 @@ class PointGrid:
             (number.ravel() * stride for number, stride in zip(numbers, space.strides, strict=True)),
             start=np.zeros(self.cells, int),
         )
+        self.pattern = Pattern(self.first * space.fields, space.all_offsets, space.size, space.bandwidth)
+        """Of matrices over all fields of a cell."""
         self._tables: dict[Orders, np.ndarray] = {}
         self._matrices: dict[tuple[int, int], sparse.csr_array] = {}
 

@@ -15,7 +15,7 @@ import scipy.sparse as sparse
 from napinn.equations import Derivative, Equation, Leaf
 from napinn.equations import Unknown as UnknownLeaf
 from napinn.equations.gradient import value_and_partials
-from napinn.splines.banded import Banded
+from napinn.splines.banded import Banded, Pattern
 from napinn.splines.laws import Law
 from napinn.splines.space import Orders, PointGrid, Space, box_grid, face_grid
 from napinn.splines.task import Task, tree_of
@@ -62,7 +62,8 @@ class ReadingRows:
         self.matrix = space.design(points, field)
         self.transposed = self.matrix.T.tocsr()
         first, values = space.rows(points)
-        self.first, self.members, self.values = self._grouped(first * space.fields + field, values)
+        first, self.members, self.values = self._grouped(first * space.fields + field, values)
+        self.pattern = Pattern(first, space.offsets * space.fields, space.size, space.bandwidth)
 
     @staticmethod
     def _grouped(key: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -80,13 +81,12 @@ class ReadingRows:
 
     def add_normal(self, band: Banded, weights: np.ndarray) -> None:
         """Add the sum over readings of weight × row × rowᵀ."""
-        offsets = self.space.offsets * self.space.fields
         each = weights[np.maximum(self.members, 0)] * (self.members >= 0)
         step = max(1, MOST_AT_ONCE // max(1, self.values[0].size)) if len(self.values) else 1
         for start in range(0, len(self.values), step):
             values = self.values[start : start + step]
             weighted = values * each[start : start + step, :, None]
-            band.add_cells(self.first[start : start + step], offsets, np.matmul(weighted.transpose(0, 2, 1), values))
+            band.add_cells(self.pattern, np.matmul(weighted.transpose(0, 2, 1), values), start)
 
 
 class System:
