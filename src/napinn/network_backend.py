@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from napinn.backend import Backend, Manner
+from napinn.backend import Backend, RunOptions
 from napinn.certainty.sure import how_sure
 from napinn.fitting import fit
 from napinn.intervals import Certainty
@@ -25,8 +25,8 @@ TRIED = 20
 
 
 class Networks(Backend):
-    def fit(self, request: Request, manner: Manner) -> FitResult:
-        return fit_network(request, manner)
+    def fit(self, request: Request, options: RunOptions) -> FitResult:
+        return fit_network(request, options)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> NetworkModel:
         return restored(request.problem, method_of(request), request.readings, arrays, has_law)
