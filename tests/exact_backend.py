@@ -99,7 +99,7 @@ class Even(FieldSpread):
 
 
 class Known(Backend):
-    def fit(self, request, manner):
+    def fit(self, request, options):
         method, readings = request.method, request.readings
         model = ExactModel(method.rate, method.noise)
         predicted = model.values(readings.points)[:, 0]

@@ -23,7 +23,7 @@ from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
 from napinn.result import FitStatus
 from napinn.run_folder import load, save
-from napinn.verification import left_out, verifying
+from napinn.verification import forward, left_out, verifying
 from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
 from napinn.verification.held_out import check_held_out
 from napinn.verification.law import probabilities, spread_of
@@ -98,7 +98,7 @@ def test_readings_that_were_held_out_pass_unless_they_are_worse_than_the_law():
     good = fitted(table, held_out=0.2)
     held = backend_of(good.method).held_out(good)
     assert held.sum() == 300
-    assert check_backend_of(good.method).held_out(good).outcome is Outcome.PASS
+    assert check_held_out(good).outcome is Outcome.PASS
     spoilt = table.assign(
         u=np.where(held, decay(table["t"].to_numpy()) + 3 * (table["u"] - decay(table["t"].to_numpy())), table["u"])
     )
@@ -155,7 +155,7 @@ def test_a_method_is_shortened_in_every_phase():
 
 
 def test_a_status_that_is_not_to_be_trusted_is_doubted(monkeypatch):
-    monkeypatch.setattr(verifying, "check_forward", lambda result: Check("forward", Outcome.PASS, "."))
+    monkeypatch.setattr(forward, "check_forward", lambda result: Check("forward", Outcome.PASS, "."))
     result = fitted(watched(50))
     assert verifying.verify(result).trusted
     bad = verifying.verify(dataclasses.replace(result, status=FitStatus.AT_BOUND, notes=("k is at 0.",)))

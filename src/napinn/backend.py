@@ -26,7 +26,7 @@ Progress = Callable[[Snapshot], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Manner:
+class RunOptions:
     """How a fit is run, which changes none of its numbers."""
 
     progress: Progress = lambda snapshot: None
@@ -42,7 +42,7 @@ class Backend(abc.ABC):
     """Fits with one kind of method."""
 
     @abc.abstractmethod
-    def fit(self, request: Request, manner: Manner) -> FitResult:
+    def fit(self, request: Request, options: RunOptions) -> FitResult:
         """The fit of readings that were checked already. An interrupt gives what was found so far."""
 
     @abc.abstractmethod

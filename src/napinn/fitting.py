@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from napinn.backend import Manner, Progress, backend_of
+from napinn.backend import Progress, RunOptions, backend_of
 from napinn.catalogue import DEFAULT, METHODS
 from napinn.checkpoints import Checkpoints
 from napinn.errors import InputError
@@ -43,8 +43,8 @@ def fit(
     kept = Checkpoints(checkpoints) if isinstance(checkpoints, Path | str) else checkpoints
     if resume and kept is None:
         raise InputError("a fit can be resumed only from its folder of checkpoints; pass checkpoints=….")
-    manner = Manner(progress or (lambda snapshot: None), kept, resume, devices)
-    return backend_of(request.method).fit(request, manner)
+    options = RunOptions(progress or (lambda snapshot: None), kept, resume, devices)
+    return backend_of(request.method).fit(request, options)
 
 
 def check_readings(problem: Problem, readings: Readings, double: bool = False) -> None:

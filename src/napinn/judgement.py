@@ -155,11 +155,13 @@ def sensitivities(result: FitResult) -> np.ndarray:
     residual at a random point of the box, a column an unknown."""
     problem, model = result.problem, result.model
     points = np.random.default_rng(0).uniform(problem.lows, problem.highs, (PROBES, len(problem.lows)))
-    places = [(equation, points) for equation in problem.system]
-    places += [(condition.equation, problem.on_face(condition, points)) for condition in problem.placed]
+    inside = model.derivatives(points, wanted(problem.system))
+    places = [(equation, points, inside) for equation in problem.system]
+    for condition in problem.placed:
+        face = problem.on_face(condition, points)
+        places.append((condition.equation, face, model.derivatives(face, wanted((condition.equation,)))))
     rows = []
-    for (equation, where), unit in zip(places, model.equation_units, strict=True):
-        values = model.derivatives(where, wanted((equation,)))
+    for (equation, where, values), unit in zip(places, model.equation_units, strict=True):
         _, partials = problem.linearised(equation, where, values, result.unknowns)
         columns = [np.broadcast_to(partials.get(Unknown(name), 0.0), PROBES) for name in problem.unknowns]
         rows.append(np.stack(columns, axis=1) / unit)

@@ -63,7 +63,10 @@ class FittedModel(abc.ABC):
 
     @abc.abstractmethod
     def derivatives(self, points: np.ndarray, wanted: Collection[Terms]) -> dict[Terms, np.ndarray]:
-        """Each of the derivatives in `wanted` of all fields at (n, d) points, (n, f) each."""
+        """Each of the derivatives in `wanted` of all fields at (n, d) points, (n, f) each.
+
+        A derivative is a sum of mixed partials, `((),)` for the value, `(("x",),)` for u_x, and
+        `(("x", "x"), ("y", "y"))` for the Laplacian."""
 
     @property
     @abc.abstractmethod

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from napinn.backend import Backend, Manner
+from napinn.backend import Backend, RunOptions
 from napinn.certainty.sure import how_sure
 from napinn.compiler_check import check_compiler
 from napinn.fitting import fit
@@ -26,9 +26,9 @@ TRIED = 20
 
 
 class Networks(Backend):
-    def fit(self, request: Request, manner: Manner) -> FitResult:
+    def fit(self, request: Request, options: RunOptions) -> FitResult:
         check_compiler()
-        return fit_network(request, manner)
+        return fit_network(request, options)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> NetworkModel:
         return restored(request.problem, method_of(request), request.readings, arrays, has_law)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from jax.sharding import Mesh
 
-from napinn.backend import Manner, Progress
+from napinn.backend import Progress, RunOptions
 from napinn.compiled import owned_jit
 from napinn.diagnosis import judge as judge_sensors
 from napinn.judgement import judge
@@ -45,12 +45,12 @@ from napinn.verdicts import left_out
 log = logging.getLogger(__name__)
 
 
-def fit_network(request: Request, manner: Manner) -> FitResult:
+def fit_network(request: Request, options: RunOptions) -> FitResult:
     """Train a network on readings that were checked already."""
     method = method_of(request)
     # Precision is a setting of the fit, not of the process.
     with jax.enable_x64(method.double):
-        return _fit(request, method, manner, mesh_of(manner.devices, method))
+        return _fit(request, method, options, mesh_of(options.devices, method))
 
 
 def method_of(request: Request) -> Method:
@@ -58,9 +58,9 @@ def method_of(request: Request) -> Method:
     return request.method
 
 
-def _fit(request: Request, asked: Method, manner: Manner, mesh: Mesh | None) -> FitResult:
+def _fit(request: Request, asked: Method, options: RunOptions, mesh: Mesh | None) -> FitResult:
     problem, readings, seed = request.problem, request.readings, request.seed
-    kept = manner.checkpoints
+    kept = options.checkpoints
     run = "" if kept is None else request.digest()
     method = suited(asked, readings, problem)
     request = replace(request, method=method)
@@ -71,7 +71,7 @@ def _fit(request: Request, asked: Method, manner: Manner, mesh: Mesh | None) -> 
     # Compiled as one: run op by op, the many small arrays of a network take longer to make than to train on.
     start = owned_jit(lambda key, later: begin(method, initial(problem, method, frame, key), later))
     moment = Moment(start(for_network, for_training))
-    if kept is not None and manner.resume:
+    if kept is not None and options.resume:
         moment = latest(Path(kept.folder), run, method, moment.state, data) or moment
         log.info("resumed after %s steps", moment.rows[-1]["step"] if moment.rows else 0)
     moment = replace(moment, state=everywhere(moment.state, mesh))
@@ -80,7 +80,7 @@ def _fit(request: Request, asked: Method, manner: Manner, mesh: Mesh | None) -> 
         return _without_misleading(request, state, data, place) if method.judges_before(number) else state
 
     offer = (lambda moment: None) if kept is None else (lambda moment: offer_checkpoint(kept, moment, run))
-    moment, status = _train(problem, method, data, moment, manner.progress, offer, between)
+    moment, status = _train(problem, method, data, moment, options.progress, offer, between)
     if status is FitStatus.INTERRUPTED and kept is not None:
         keep_checkpoint(kept, moment, run)
     return _finish(request, moment, data, place, status)

@@ -142,7 +142,7 @@ class _Changes:
     """What is left of each equation at the samples, (samples, equations), and its partial derivatives."""
 
     residual: np.ndarray
-    partials: tuple[dict[Leaf, np.ndarray], ...]
+    partials: tuple[Mapping[Leaf, np.ndarray | float], ...]
     unknowns: tuple[str, ...]
 
     def along_unknowns(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from napinn.backend import Backend, Manner
+from napinn.backend import Backend, RunOptions
 from napinn.diagnosis import judge as judge_sensors
 from napinn.errors import InputError
 from napinn.intervals import Certainty, FieldSpread
@@ -29,8 +29,8 @@ from napinn.verdicts import left_out
 
 
 class SplineBackend(Backend):
-    def fit(self, request: Request, manner: Manner) -> FitResult:
-        return fit_splines(request, manner)[0]
+    def fit(self, request: Request, options: RunOptions) -> FitResult:
+        return fit_splines(request, options)[0]
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> SplineModel:
         return restored(request.problem, arrays)
@@ -63,12 +63,12 @@ def refusal(problem: Problem) -> str | None:
 MOST_DIMENSIONS = 3
 
 
-def fit_splines(request: Request, manner: Manner) -> tuple[FitResult, Fit | None]:
+def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit | None]:
     """The result, and where the engine ended (None if it was interrupted)."""
     reason = refusal(request.problem)
     if reason is not None:
         raise InputError(f"{reason}; use --method law_pinn.")
-    task, recorder = Task(request.problem, request.readings), _Recorder(request, manner)
+    task, recorder = Task(request.problem, request.readings), _Recorder(request, options)
 
     def screen(predicted: np.ndarray) -> np.ndarray:
         verdicts = judge_sensors(task.problem, task.readings, predicted, request.method.false_alarms)
@@ -91,8 +91,8 @@ USUAL_POINTS = 50
 class _Recorder:
     """Every point of the descent as a row of the history, and the newest point for an interrupt."""
 
-    def __init__(self, request: Request, manner: Manner) -> None:
-        self.request, self.manner = request, manner
+    def __init__(self, request: Request, options: RunOptions) -> None:
+        self.request, self.options = request, manner
         self.rows: list[dict[str, float | str]] = []
         self.newest: Point | None = None
         self.begun = time.perf_counter()
@@ -120,7 +120,7 @@ class _Recorder:
         rate = number / max(self.seconds, 1e-9)
         snapshot = Snapshot("splines", number, total, number, total, losses, found, {}, self.seconds, rate, said)
         self.rows.append(snapshot.row())
-        self.manner.progress(snapshot)
+        self.options.progress(snapshot)
 
 
 def _finished(request: Request, recorder: _Recorder, fit: Fit) -> FitResult:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from napinn.backend import Backend, Manner, backend_of
+from napinn.backend import Backend, RunOptions, backend_of
 from napinn.catalogue import METHODS, NETWORK
 from napinn.fitting import check_readings
 from napinn.intervals import Certainty, FieldSpread
@@ -20,11 +20,11 @@ from napinn.splines.method import splines
 
 
 class Choosing(Backend):
-    def fit(self, request: Request, manner: Manner) -> FitResult:
+    def fit(self, request: Request, options: RunOptions) -> FitResult:
         reason = refusal(request.problem)
         if reason is not None:
             return _network(request, manner, reason)
-        result, fit = fit_splines(replace(request, method=splines()), manner)
+        result, fit = fit_splines(replace(request, method=splines()), options)
         reason = None if fit is None else failure(fit)
         return result if reason is None else _network(request, manner, reason)
 
@@ -52,8 +52,8 @@ def failure(fit: Fit) -> str | None:
     return None
 
 
-def _network(request: Request, manner: Manner, reason: str) -> FitResult:
+def _network(request: Request, options: RunOptions, reason: str) -> FitResult:
     method = METHODS[NETWORK].make()
     check_readings(request.problem, request.readings, method.double)
-    result = backend_of(method).fit(replace(request, method=method), manner)
+    result = backend_of(method).fit(replace(request, method=method), options)
     return replace(result, notes=(f"A network was fitted, because {reason}.", *result.notes))
