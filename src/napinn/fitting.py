@@ -14,6 +14,7 @@ from jaxtyping import PRNGKeyArray
 
 from napinn.compiled import owned_jit
 from napinn.diagnosis import judge as judge_sensors
+from napinn.diagnosis import sensor_scales
 from napinn.errors import InputError
 from napinn.gate import Gate
 from napinn.judgement import judge
@@ -44,7 +45,7 @@ from napinn.training import (
 )
 from napinn.training.checkpoints import latest
 from napinn.training.devices import Device, everywhere, mesh_of
-from napinn.verdicts import SensorVerdict, condemned
+from napinn.verdicts import SensorVerdict, Verdict, condemned
 
 log = logging.getLogger(__name__)
 Progress = Callable[[Snapshot], None]
@@ -200,6 +201,18 @@ def _left_out(verdicts: tuple[SensorVerdict, ...], count: int) -> np.ndarray:
     return bad if bad.mean() <= MOST_CONDEMNED else np.zeros(count, bool)
 
 
+def _noisy_scales(readings: Readings, predicted: np.ndarray, verdicts: tuple[SensorVerdict, ...]) -> np.ndarray:
+    """How many times as much as others each reading's sensor scatters, where that sensor is called noisy; else 1."""
+    noisy = [(one.sensor, readings.fields.index(one.field)) for one in verdicts if one.verdict is Verdict.NOISY]
+    scales = np.ones(len(readings))
+    if noisy:
+        found = sensor_scales(readings, readings.values - predicted)
+        for sensor, field in noisy:
+            chosen = (readings.sensors == sensor) & (readings.field_index == field)
+            scales[chosen] = found[chosen]
+    return scales
+
+
 def _predicted(readings: Readings, state: State, misfit: np.ndarray) -> np.ndarray:
     """The field at every reading, in its own units, from misfits in the units of training."""
     gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
@@ -214,6 +227,9 @@ def _finish(request: Request, moment: Moment, data: Data, place: np.ndarray, end
     verdicts = judged(problem, readings, method, predicted)
     screens = any(method.judges_before(number) for number in range(len(method.phases)))
     bad = _left_out(verdicts, len(readings)) if screens else np.zeros(len(readings), bool)
+    if screens:
+        # The readings of a noisy sensor are weighed by its own noise, or a tenth of the good ones would be flagged.
+        misfit = misfit / jnp.asarray(_noisy_scales(readings, predicted, verdicts)[np.argsort(place)], misfit.dtype)
     reliability = _reliability(method, state, misfit, data, place, bad)
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
     result = FitResult(

@@ -102,8 +102,17 @@ def _stuck(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _constant(problem: Problem, readings: Readings) -> Iterator[Finding]:
     for index, field in enumerate(readings.fields):
-        if np.ptp(readings.of_field(index)) == 0.0:
+        values = readings.of_field(index)
+        if np.ptp(values) == 0.0:
             yield Finding(Weight.DOUBT, f"every reading of '{field}' is the same; nothing can be learned from it.")
+            continue
+        by_sensor = pd.Series(values).groupby(readings.sensors[readings.field_index == index], sort=False)
+        table = by_sensor.agg(["min", "max", "size"])
+        for row in table[(table["min"] == table["max"]) & (table["size"] >= FEWEST)].itertuples():
+            yield Finding(
+                Weight.DOUBT,
+                f"sensor '{row.Index}' gives {field} = {row.min:g} in all of its {row.size} readings; it may be stuck.",
+            )
 
 
 def _gaps(problem: Problem, readings: Readings) -> Iterator[Finding]:
