@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from napinn.diagnosis.models import MATTERS, MODELS, Explained, Step
+from napinn.diagnosis.changes import Step
+from napinn.diagnosis.models import MATTERS, MODELS, Explained
 from napinn.diagnosis.records import Record, Units
 from napinn.diagnosis.stuck import Stretch
 from napinn.verdicts import SensorVerdict, Verdict

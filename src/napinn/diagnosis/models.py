@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.diagnosis.changes import Change, best_change
+from napinn.diagnosis.changes import CHANGE_COSTS, Change, Step, best_change, sharpened
+from napinn.diagnosis.noisy import find_bursts, noisy_sensors
 from napinn.diagnosis.records import Record, negligible
 from napinn.diagnosis.robust import (
     SCALE_TO_STD,
@@ -33,13 +34,11 @@ from napinn.diagnosis.robust import (
     normal_scores,
     robust_lines,
     score_gains,
+    student_gain,
 )
-from napinn.scaling import MAD_TO_STD
 from napinn.verdicts import Verdict
 
 MODELS = (Verdict.OFFSET, Verdict.DRIFTING, Verdict.GAIN, Verdict.STEP)
-CHANGE_COSTS = 2
-"""Parameters that the time of a change counts for: the best of n times saves up to 2 log n by chance alone."""
 APART = 2.5
 """A sensor that is known to be faulty is given only the name of a fault that is so many times what other sensors show:
 with many readings BIC takes the field's own small errors for part of the fault."""
@@ -47,20 +46,8 @@ PASSES = 3
 """How often the sensors are compared, each time without those found faulty before."""
 MATTERS = 0.5
 """Faults below this many deviations of the typical sensor's noise are not worth a word."""
-NOISY_FROM = 2.0
-"""A noisy sensor, and one in a burst, scatters at least so many times as much as the typical one."""
 MOVES_FROM = 5.0
 """Where the field moves by less than this many negligible misfits, its own error would pass for a wrong gain."""
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A step, or a burst."""
-
-    when: Change
-    inside: float
-    outside: float
-    """Levels about that of the typical sensor; of a burst, deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +90,7 @@ def explained(records: Sequence[Record], chance: float) -> Explained:
     misfits = np.concatenate([record.misfits for record in records])
     scores, floor = normal_scores(misfits), max(negligible(records), TINY)
     changes = [
-        None if record.times is None else best_change(part, CHANGE_COSTS)
+        None if record.times is None else best_change(part)
         for record, part in zip(records, groups.split(scores), strict=True)
     ]
     along = _along(records, changes, floor)
@@ -126,11 +113,10 @@ def explained(records: Sequence[Record], chance: float) -> Explained:
     kept = np.maximum(follows, 0)
     residuals = np.choose(groups.spread_out(kept), [line.residuals for line in lines])
     own = stds[kept, np.arange(len(records))]
-    noisy = compared(np.log(own), 1.0 / np.sqrt(groups.counts))
-    # Twice the typical scatter is a size and no wonder: how well the scatter of the sensors is known does not matter.
-    loud = (noisy.ratios > normal_bar(chance)) & (noisy.effects > np.log(NOISY_FROM))
-    bursts = _bursts(records, groups.split(residuals), max(noise, floor), chance)
-    return Explained(records, noise, lines, sizes, _steps(lines, changes), follows, own, noisy, loud, bursts)
+    noisy, loud = noisy_sensors(residuals, own, groups, chance)
+    timed = [None if r.times is None else part for r, part in zip(records, groups.split(residuals), strict=True)]
+    bursts = find_bursts(timed, max(noise, floor), chance)
+    return Explained(records, noise, lines, sizes, _steps(records, lines, changes), follows, own, noisy, loud, bursts)
 
 
 def _followed(
@@ -197,43 +183,19 @@ def _sizes(
     return tuple(found)
 
 
-def _steps(lines: Sequence[Lines], changes: Sequence[Change | None]) -> tuple[Step | None, ...]:
+def _steps(
+    records: Sequence[Record], lines: Sequence[Lines], changes: Sequence[Change | None]
+) -> tuple[Step | None, ...]:
     """Of a record that changes once, the part further from the typical sensor's level is the fault."""
-    centre = float(np.median(lines[0].levels))
+    centre, line = float(np.median(lines[0].levels)), lines[3]
     found: list[Step | None] = []
-    for change, level, rise in zip(changes, lines[3].levels, lines[3].rises, strict=True):
+    for number, (record, change) in enumerate(zip(records, changes, strict=True)):
         if change is None:
             found.append(None)
             continue
-        inside, outside = level + rise - centre, level - centre
-        if change.changes == 1 and abs(outside) > abs(inside):
+        outside, inside = float(line.levels[number]), float(line.levels[number] + line.rises[number])
+        if change.changes == 1 and abs(outside - centre) > abs(inside - centre):
             change, inside, outside = change.complement, outside, inside
-        found.append(Step(change, float(inside), float(outside)))
+        likelier = student_gain(record.misfits - inside, record.misfits - outside, float(line.scales[number]))
+        found.append(Step(sharpened(change, likelier), inside - centre, outside - centre))
     return tuple(found)
-
-
-def _bursts(
-    records: Sequence[Record], residuals: Sequence[np.ndarray], noise: float, chance: float
-) -> tuple[Step | None, ...]:
-    """Stretches that are much noisier than the rest of their record and than the typical sensor."""
-    found: list[Step | None] = [None] * len(records)
-    sizes = np.zeros(len(records))
-    for number, (record, rest) in enumerate(zip(records, residuals, strict=True)):
-        distances = np.abs(rest)
-        scores = normal_scores(distances)
-        change = None if record.times is None else best_change(scores, CHANGE_COSTS)
-        if change is None:
-            continue
-        deviation = [MAD_TO_STD * float(np.median(distances[part])) for part in (change.inside, ~change.inside)]
-        if change.changes == 1 and deviation[1] > deviation[0]:
-            change, deviation = change.complement, deviation[::-1]
-        level = np.where(change.inside, scores[change.inside].mean(), scores[~change.inside].mean())
-        left = max(np.sum((scores - level) ** 2), TINY)
-        saved = len(record) * np.log(max(np.sum(scores**2), TINY) / left)
-        sizes[number] = np.sqrt(max(saved, 0.0))
-        price = (1 + CHANGE_COSTS * change.changes) * np.log(len(record))
-        loud = deviation[0] > NOISY_FROM * max(deviation[1], noise)
-        if loud and saved - price > normal_bar(chance) ** 2:
-            found[number] = Step(change, *deviation)
-    odd = compared(sizes, np.zeros(len(records))).odd(chance)
-    return tuple(step if stands_out else None for step, stands_out in zip(found, odd, strict=True))

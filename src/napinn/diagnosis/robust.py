@@ -16,6 +16,10 @@ FREEDOM = 4.0
 with tails so heavy that one gross error in seven does not decide."""
 SCALE_TO_STD = 1.2039
 """The standard deviation of a Gaussian over the scale of the Student law of four degrees that is nearest to it."""
+FIELD_ERRORS = 50.0
+"""How many times more often a sensor may stand out from the scatter between sensors by chance than its misfits may by
+sampling. Only where the field's own errors exceed the sampling errors of the sensors does this decide; a bar as high
+as for sampling would then keep a fit that faulty sensors have bent from naming them."""
 ROUNDS = 30
 """Reweighted fits; the likelihood rises in each, and after thirty it no longer changes by what a parameter costs."""
 TINY = float(np.sqrt(np.finfo(float).tiny))
@@ -92,6 +96,12 @@ def robust_lines(y: np.ndarray, x: np.ndarray, groups: Groups, floor: float) -> 
     return Lines(levels, rises, np.sqrt(variances), residuals, deviances)
 
 
+def student_gain(residuals: np.ndarray, others: np.ndarray, scale: float) -> np.ndarray:
+    """How much larger the log likelihood of each residual is than that of the other."""
+    unit = FREEDOM * scale**2
+    return (FREEDOM + 1.0) / 2.0 * (np.log1p(others**2 / unit) - np.log1p(residuals**2 / unit))
+
+
 def score_gains(scores: np.ndarray, x: np.ndarray, groups: Groups) -> np.ndarray:
     """How much of -2 log likelihood a line through each sensor's scores saves beside the typical sensor's mean."""
     means = groups.mean(scores)
@@ -141,10 +151,11 @@ class Compared:
         return np.abs(self.effects) / np.maximum(np.maximum(self.scatter, self.errors), TINY)
 
     def odd(self, chance: float) -> np.ndarray:
-        """Whether an effect is beyond what scatter and sampling error explain, but for this chance.
+        """Whether an effect is beyond what sampling error explains but for this chance, and beyond what the scatter
+        explains but for one `FIELD_ERRORS` times as large.
 
         The scatter is itself an estimate, so with few sensors its bar is higher, as Student's law says."""
-        bar = -float(stdtrit(max(self.count - 1, 1), chance / 2.0))
+        bar = -float(stdtrit(max(self.count - 1, 1), min(FIELD_ERRORS * chance, 1.0) / 2.0))
         return np.abs(self.effects) > np.maximum(bar * self.scatter, normal_bar(chance) * self.errors)
 
 
