@@ -10,7 +10,8 @@ which is drawn with the seed. One reading in twenty is a gross error. Without `-
 a smooth error of a fifth of the noise, which costs no training: the judge alone is measured.
 
 `--rates` takes other numbers of sensors and readings, other noise laws, larger errors of the field, and draws that had
-no part in finding the thresholds; one sensor is faulty, or none. Each part is written to `benchmarks/results/sensor_faults.json`.
+no part in finding the thresholds; one sensor is faulty, or none. Each part is
+written to `benchmarks/results/sensor_faults.json`.
 """
 
 import argparse

@@ -106,9 +106,13 @@ def _constant(problem: Problem, readings: Readings) -> Iterator[Finding]:
         if np.ptp(values) == 0.0:
             yield Finding(Weight.DOUBT, f"every reading of '{field}' is the same; nothing can be learned from it.")
             continue
-        by_sensor = pd.Series(values).groupby(readings.sensors[readings.field_index == index], sort=False)
+        sensors = readings.sensors[readings.field_index == index]
+        by_sensor = pd.Series(values).groupby(sensors, sort=False)
         table = by_sensor.agg(["min", "max", "size"])
-        for row in table[(table["min"] == table["max"]) & (table["size"] >= FEWEST)].itertuples():
+        alike = table["min"] == table["max"]
+        # Coarsely rounded values are also the same throughout where the field is at rest.
+        repeats = by_sensor.diff()[~np.isin(sensors, table.index[alike])] == 0.0
+        for row in table[alike & (table["size"] >= FEWEST) & (repeats.mean() <= COARSE)].itertuples():
             yield Finding(
                 Weight.DOUBT,
                 f"sensor '{row.Index}' gives {field} = {row.min:g} in all of its {row.size} readings; it may be stuck.",
