@@ -50,6 +50,7 @@ def put(rows, column, value):
         (series().drop(index=range(60, 80)), Weight.NOTE, "the longest is of 'u' by sensor 's1', from 0.183"),
         (series().query("t < 0.4"), Weight.DOUBT, "less than half of its range"),
         (series().assign(u=1.0), Weight.DOUBT, "every reading of 'u' is the same"),
+        (changed(put(range(50, 100), "u", 0.25)), Weight.DOUBT, "sensor 's1' gives u = 0.25 in all of its 50 readings"),
     ],
 )
 def test_each_fault_of_readings_is_found(table, weight, said):

@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from napinn.backend import Progress, RunOptions
 from napinn.compiled import owned_jit
 from napinn.diagnosis import judge as judge_sensors
+from napinn.diagnosis import noisy_scales
 from napinn.judgement import judge
 from napinn.network_model import NetworkModel, frame_of, initial
 from napinn.objective import reliabilities, unknown_values
@@ -137,6 +138,9 @@ def _finish(request: Request, moment: Moment, data: Data, place: np.ndarray, end
     verdicts = judge_sensors(problem, readings, predicted, method.false_alarms)
     screens = any(method.judges_before(number) for number in range(len(method.phases)))
     bad = left_out(verdicts, len(readings)) if screens else np.zeros(len(readings), bool)
+    if screens:
+        # The readings of a noisy sensor are weighed by its own noise, or a tenth of the good ones would be flagged.
+        misfit = misfit / jnp.asarray(noisy_scales(readings, predicted, verdicts)[np.argsort(place)], misfit.dtype)
     reliability = _reliability(method, state, misfit, data, place, bad)
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
     result = FitResult(

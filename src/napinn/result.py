@@ -190,7 +190,8 @@ class FitResult:
         return table[[*self.problem.coordinates, *order]]
 
     def faulty_sensors(self) -> pd.DataFrame:
-        """The rows of `sensors_table` whose sensor is stuck, drifts, is offset, has a wrong gain or is noisy."""
+        """The rows of `sensors_table` whose sensor is faulty: stuck, drifting, offset or noisy, throughout or for a
+        while, or of a wrong gain."""
         table = self.sensors_table()
         return table[table["verdict"].isin([verdict.value for verdict in Verdict if verdict.faulty])]
 

@@ -14,21 +14,18 @@ class Verdict(enum.Enum):
 
     STUCK = "stuck"
     DRIFTING = "drifting"
+    STEP = "step"
     OFFSET = "offset"
     GAIN = "gain"
+    BURST = "burst"
     NOISY = "noisy"
     FEW = "too few readings"
     ALONE = "nothing to compare"
     FINE = "fine"
 
     @property
-    def misleads(self) -> bool:
-        """Whether the sensor's readings say something else than the field, beyond scattering about it."""
-        return self in (Verdict.STUCK, Verdict.DRIFTING, Verdict.OFFSET, Verdict.GAIN)
-
-    @property
     def faulty(self) -> bool:
-        return self.misleads or self is Verdict.NOISY
+        return self not in (Verdict.FEW, Verdict.ALONE, Verdict.FINE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +38,8 @@ class SensorVerdict:
     evidence: str
     """One sentence with numbers."""
     condemned: np.ndarray
-    """Numbers of the readings that are not to be believed: all of a sensor that misleads, of a stuck one the stretches
-    in which it is."""
+    """Numbers of the readings that are not to be believed: of a sensor that is stuck, stepped or in a burst those of
+    the stretches in which it is, of an offset, drifting or wrongly scaled one all, of a noisy one none."""
 
 
 def condemned(verdicts: tuple[SensorVerdict, ...], count: int) -> np.ndarray:

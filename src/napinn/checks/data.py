@@ -102,8 +102,21 @@ def _stuck(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _constant(problem: Problem, readings: Readings) -> Iterator[Finding]:
     for index, field in enumerate(readings.fields):
-        if np.ptp(readings.of_field(index)) == 0.0:
+        values = readings.of_field(index)
+        if np.ptp(values) == 0.0:
             yield Finding(Weight.DOUBT, f"every reading of '{field}' is the same; nothing can be learned from it.")
+            continue
+        sensors = readings.sensors[readings.field_index == index]
+        by_sensor = pd.Series(values).groupby(sensors, sort=False)
+        table = by_sensor.agg(["min", "max", "size"])
+        alike = table["min"] == table["max"]
+        # Coarsely rounded values are also the same throughout where the field is at rest.
+        repeats = by_sensor.diff()[~np.isin(sensors, table.index[alike])] == 0.0
+        for row in table[alike & (table["size"] >= FEWEST) & (repeats.mean() <= COARSE)].itertuples():
+            yield Finding(
+                Weight.DOUBT,
+                f"sensor '{row.Index}' gives {field} = {row.min:g} in all of its {row.size} readings; it may be stuck.",
+            )
 
 
 def _gaps(problem: Problem, readings: Readings) -> Iterator[Finding]:

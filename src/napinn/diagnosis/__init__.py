@@ -1,5 +1,6 @@
 """Diagnosis: what the misfits say about the sensors. It reads what a fit has found and never trains."""
 
+from napinn.diagnosis.scales import sensor_scales
 from napinn.diagnosis.sensors import judge
 
-__all__ = ["judge"]
+__all__ = ["judge", "sensor_scales"]

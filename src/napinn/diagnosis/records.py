@@ -61,6 +61,13 @@ class Units:
     def span(self, start: float, stop: float) -> str:
         return f"{self.time} = {start:.4g} to {stop:.4g}{_after(self.time_unit)}"
 
+    def instant(self, time: float) -> str:
+        return f"{self.time} = {time:.4g}{_after(self.time_unit)}"
+
+    def rate(self, value: float) -> str:
+        """So much a unit of time."""
+        return f"{self.amount(value)} per {self.time_unit or f'unit of {self.time}'}"
+
 
 def _after(unit: str) -> str:
     return f" {unit}" if unit else ""

@@ -60,6 +60,19 @@ def stuck_stretches(records: Sequence[Record], chance: float) -> list[list[Stret
     return found
 
 
+def without_stuck(records: Sequence[Record], chance: float) -> tuple[list[list[Stretch]], list[Record]]:
+    """For each record its stretches, and the readings that are in none; the first of a stretch belongs to these, as
+    the sensor took it and then stuck."""
+    stretches = stuck_stretches(records, chance)
+    rest = []
+    for record, found in zip(records, stretches, strict=True):
+        free = np.ones(len(record), bool)
+        for stretch in found:
+            free[stretch.start + 1 : stretch.stop] = False
+        rest.append(record.only(free))
+    return stretches, rest
+
+
 def _pairs(records: Sequence[Record], same: float) -> _Pairs:
     return _Pairs(
         np.concatenate([np.full(max(len(record) - 1, 0), number) for number, record in enumerate(records)]),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from napinn.backend import Backend, RunOptions
 from napinn.diagnosis import judge as judge_sensors
+from napinn.diagnosis import noisy_scales
 from napinn.errors import InputError
 from napinn.intervals import Certainty, FieldSpread
 from napinn.io.saved import SavedArrays
@@ -92,7 +93,7 @@ class _Recorder:
     """Every point of the descent as a row of the history, and the newest point for an interrupt."""
 
     def __init__(self, request: Request, options: RunOptions) -> None:
-        self.request, self.options = request, manner
+        self.request, self.options = request, options
         self.rows: list[dict[str, float | str]] = []
         self.newest: Point | None = None
         self.begun = time.perf_counter()
@@ -145,7 +146,8 @@ def _result(request: Request, recorder: _Recorder, point: Point) -> FitResult:
     predicted = np.asarray(point.system.everywhere @ point.state.coefficients, float)
     verdicts = judge_sensors(problem, readings, predicted, request.method.false_alarms)
     model = fitted_model(point)
-    reliability = reliabilities(model, point, left_out(verdicts, len(readings)))
+    scales = noisy_scales(readings, predicted, verdicts)
+    reliability = reliabilities(model, point, left_out(verdicts, len(readings)), scales)
     unknowns = dict(zip(problem.unknowns, map(float, point.state.unknowns), strict=True))
     return FitResult(
         problem, request.method, readings, request.seed, model, unknowns, predicted, reliability,

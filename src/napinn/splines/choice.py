@@ -23,10 +23,10 @@ class Choosing(Backend):
     def fit(self, request: Request, options: RunOptions) -> FitResult:
         reason = refusal(request.problem)
         if reason is not None:
-            return _network(request, manner, reason)
+            return _network(request, options, reason)
         result, fit = fit_splines(replace(request, method=splines()), options)
         reason = None if fit is None else failure(fit)
-        return result if reason is None else _network(request, manner, reason)
+        return result if reason is None else _network(request, options, reason)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> FittedModel:
         raise TypeError("a result names the method that made it, never the choice")

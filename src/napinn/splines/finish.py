@@ -77,13 +77,13 @@ def _noise_share(point: Point) -> float:
     return float(np.clip((DISTRUSTED - correlation) / (DISTRUSTED - TRUSTED), 0.0, 1.0))
 
 
-def reliabilities(model: SplineModel, point: Point, spoilt: np.ndarray) -> np.ndarray:
+def reliabilities(model: SplineModel, point: Point, spoilt: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """The gate's weight of every reading, judged beside those that no faulty sensor spoils; 0 for the others.
 
-    Misfits that are negligible beside the variation of the field are the field's own error and doubt no reading."""
+    `scales` says how many times as much as others the sensor of each reading scatters. Misfits that are negligible beside the variation of the field are the field's own error and doubt no reading."""
     task = point.system.task
     field, readings = task.readings.field_index, task.readings
-    misfits = (readings.values - point.system.everywhere @ point.state.coefficients) / task.spread
+    misfits = (readings.values - point.system.everywhere @ point.state.coefficients) / (task.spread * scales)
     standard = (misfits - model.centres[field]) / model.scales[field]
     log_density = -model.law.loss(standard)
     steepness, cutoff = model.gate_curve
