@@ -17,6 +17,8 @@ TUNING = 2.385
 """Where the Cauchy loss bends, in deviations of the noise: 95 % efficient if the noise is Gaussian."""
 MOST_EVALUATIONS = 200
 FAR = 1e3
+LEAST_AMOUNT = 0.01
+"""Where an amount starts at least, as a share of its median reading."""
 STEP = 1e-6
 
 
@@ -78,13 +80,16 @@ def forward_fit(system: System, values: np.ndarray, seed: int, loss: str, from_t
     """Coefficients by least squares (`loss` 'linear') or the Cauchy loss.
 
     From the truth, coefficients and initial state start at the true ones; otherwise at the start that all methods are
-    given, and at the median of the first three readings of each state.
+    given, and at the median of the first three readings of each state. A state that is an amount starts above zero: a
+    population that noise puts below it has a solution that leaves every range.
     """
     forward = Forward(system, values, noise_of(values))
     if from_truth:
         start = np.concatenate([system.truth, system.initial])
     else:
-        start = np.concatenate([system.start(seed), np.median(values[:3], axis=0)])
+        first = np.median(values[:3], axis=0)
+        first = np.maximum(first, LEAST_AMOUNT * forward.scale) if system.nonnegative else first
+        start = np.concatenate([system.start(seed), first])
     low = np.full(start.size, -np.inf)
     if system.positive:
         low[: forward.coefficients] = 0.0

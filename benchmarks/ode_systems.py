@@ -45,6 +45,8 @@ class System:
     positive: bool = False
     """Whether all methods are told that no coefficient is negative; the right-hand side needs it."""
     count: int = 257
+    nonnegative: bool = False
+    """Whether its states are amounts, so that a forward solver is not started below zero."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -156,10 +158,11 @@ HINDMARSH_ROSE = System(
 SYSTEMS = {
     system.name: system
     for system in (
-        System("logistic", ("u",), ("u_t = w1*u + w2*u**2",), (1.0, -1.0), (0.01,), 10.0, _logistic),
+        System("logistic", ("u",), ("u_t = w1*u + w2*u**2",), (1.0, -1.0), (0.01,), 10.0, _logistic,
+               nonnegative=True),
         System(
             "lotka_volterra", ("x", "y"), ("x_t = w1*x + w2*x*y", "y_t = w3*y + w4*x*y"),
-            (3.0, -1.0, -6.0, 1.0), (1.0, 1.0), 5.0, _lotka_volterra,
+            (3.0, -1.0, -6.0, 1.0), (1.0, 1.0), 5.0, _lotka_volterra, nonnegative=True,
         ),
         System(
             "fitzhugh_nagumo", ("x", "y"), ("x_t = w1*x + w2*x**3 + w3*y", "y_t = w4*x + w5 + w6*y"),
@@ -182,6 +185,7 @@ SYSTEMS = {
             ("x_t = w1/(2.15 + w3*z**w4) - w2*x", "y_t = w5*x - w6*y", "z_t = w7*y - w8*z"),
             (3.4884, 0.0969, 1.0, 10.0, 0.0969, 0.0581, 0.0969, 0.0775), (0.3617, 0.9137, 1.3934), 80.0, _goodwin,
             ranges=((1.0, 5.0), (0.0, 0.2), (0.0, 2.0), (5.0, 15.0), *((0.0, 0.2),) * 4), positive=True,
+            nonnegative=True,
         ),
         System(
             "sir_tdi", ("x", "y", "z"),
@@ -189,7 +193,7 @@ SYSTEMS = {
              "y_t = w1*x - w3*y - w4*(1 - exp(-w5*t**2))*y",
              "z_t = w4*(1 - exp(-w5*t**2))*y - w1*exp(-w1*w2)/(1 - exp(-w1*w2))*z"),
             (0.2, 1.5, 0.074, 0.113, 0.0024), (1.0, 0.0, 0.0), 50.0, _sir_tdi,
-            ranges=((1e-4, 1.0), (1e-4, 2.0), *((1e-4, 1.0),) * 3), positive=True,
+            ranges=((1e-4, 1.0), (1e-4, 2.0), *((1e-4, 1.0),) * 3), positive=True, nonnegative=True,
         ),
     )
 }  # fmt: skip
