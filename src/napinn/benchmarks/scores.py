@@ -113,8 +113,8 @@ def relative_error(found: np.ndarray, truth: np.ndarray, order: int) -> float:
 def _error_of_instants(found: np.ndarray, truth: np.ndarray, times: int, order: int) -> float:
     """Evaluation points come instant by instant."""
     chosen = [round(share * (times - 1)) for share in INSTANTS]
-    pairs = [(part.reshape(times, -1)[chosen]) for part in (found, truth)]
-    return float(np.mean([relative_error(*pair, order) for pair in zip(*pairs, strict=True)]))
+    each = zip(found.reshape(times, -1)[chosen], truth.reshape(times, -1)[chosen], strict=True)
+    return float(np.mean([relative_error(mine, true, order) for mine, true in each]))
 
 
 def confusion(bad: np.ndarray, flagged: np.ndarray) -> Confusion:
