@@ -3,9 +3,10 @@
 python benchmarks/compiler_versions.py
 
 adds the numbers of the jaxlib that runs it to `benchmarks/results/compiler_versions.json`; run it once in an
-environment of each version. jaxlib 0.10.2 computes wrong sums in some programs (`napinn.compiler_check`), and the results that are
-committed were made with it; this says whether any of napinn's own programs is among them. Its last fit takes SOAP,
-whose bases amplify rounding from the first steps on: two versions that are both right differ there as well."""
+environment of each version. jaxlib 0.10.2 computes wrong sums in some programs (`napinn.compiler_check`), and the
+results that are committed were made with it; this says whether any of napinn's own programs is among them. Its last
+fit takes SOAP, whose bases amplify rounding from the first steps on: two versions that are both right differ there as
+well."""
 
 import dataclasses
 import json
