@@ -183,6 +183,17 @@ def test_a_study_that_is_interrupted_says_what_is_kept(folder, monkeypatch, capf
     assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command goes on from there.\n"
 
 
+def test_reproduce_alone_lists_the_studies(monkeypatch, capfd, tmp_path):
+    code, out, _ = napinn(monkeypatch, capfd, "reproduce", "--preset", "paper", "-o", str(tmp_path), "--json")
+    listed = {line["study"]: line for line in json.loads(out)}
+    assert code == 0
+    assert (listed["main"]["repeats"], listed["main"]["fits"], listed["main"]["left_out"]) == ("Table 1", 660, "")
+    code, out, _ = napinn(monkeypatch, capfd, "reproduce", "-o", str(tmp_path))
+    assert code == 0
+    assert "Preset quick: for a desktop" in out
+    assert all(name in out for name in listed)
+
+
 def test_paths_and_units_of_a_simulation_stay_as_they_are(folder, monkeypatch, capfd):
     code, out, _ = napinn(monkeypatch, capfd, "simulate", "allen_cahn_si", "-o", "[m]/ac.csv")
     assert (code, "napinn fit [m]/ac.csv --problem [m]/ac.problem.yaml" in out) == (0, True)

@@ -217,10 +217,27 @@ def test_a_setting_other_than_the_usual_is_another_fit():
     assert other.of(case).job().payload["law_scale"] == 0.15
     assert "law_scale" not in other.of(mixture).job().payload
     assert other.options == ["--outliers additive", "--law-scale 0.15", "--error instants"]
+    assert Setting(error="instants").of(case).job() == case.job()
+    assert (Setting().stem("main"), other.stem("main")) == ("main", "main-instants")
     for wrong, told in (({"outliers": "aditive"}, "additive"), ({"error": "instant"}, "instants"),
                         ({"law_scale": 0.0}, "must be positive")):  # fmt: skip
         with pytest.raises(InputError, match=told):
             Setting(**wrong)
+
+
+def test_errors_at_instants_stand_beside_the_usual_ones(tmp_path):
+    case = next(STUDIES["confusion"].cases(PRESETS["quick"]))
+    row = row_of(case) | {"rmse_instants": 0.4, "rmae_instants": 0.3, "outliers_flagged": 5, "outliers": 6}
+    row |= {"good_flagged": 1, "good_readings": 9, "law_phase": (0, 0), "label": "na_pinn"}
+    study = STUDIES["main"]
+    outcomes = {case.job().name: Outcome(case.job(), Status.DONE, row, None, 1.0, 1)}
+    for setting, shown in ((Setting(), "0.200"), (Setting(error="instants"), "0.400")):
+        written = write_study(study, [case], outcomes, PRESETS["quick"], tmp_path, setting)
+        assert f"| na_pinn | {shown} / 0.108 |" in written.files[1].read_text()
+    assert {path.name for path in tmp_path.glob("*.md")} == {"main.md", "main-instants.md"}
+    early = {case.job().name: Outcome(case.job(), Status.DONE, row_of(case), None, 1.0, 1)}
+    with pytest.raises(InputError, match="made before errors of single instants were kept"):
+        write_study(study, [case], early, PRESETS["quick"], tmp_path, Setting(error="instants"))
 
 
 def test_the_steps_of_the_estimator_alone_are_known():

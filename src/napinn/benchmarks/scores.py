@@ -50,9 +50,6 @@ class Confusion:
 class Scores:
     rmae: float
     rmse: float
-    rmae_instants: float
-    """Mean of the relative errors at three instants (`INSTANTS`), each divided by the field of its own instant."""
-    rmse_instants: float
     outliers: int
     outliers_flagged: int
     good_readings: int
@@ -72,6 +69,9 @@ class Scores:
     """Of the reliability: how often a bad reading has less than a good one."""
     law_distance: float | None
     """Of the learned noise law to the true one, between 0 and 1; the mean over the fields."""
+    rmae_instants: float
+    """Mean of the relative errors at three instants (`INSTANTS`), each divided by the field of its own instant."""
+    rmse_instants: float
 
 
 def score(result: FitResult, benchmark: Benchmark, corrupted: Corrupted) -> Scores:
@@ -108,14 +108,14 @@ def score(result: FitResult, benchmark: Benchmark, corrupted: Corrupted) -> Scor
 
 def relative_error(found: np.ndarray, truth: np.ndarray, order: int) -> float:
     """Norm of the error over that of the truth, of order 1 (rMAE) or 2 (rMSE), all fields together."""
-    return float(np.linalg.norm((found - truth).reshape(-1), order) / np.linalg.norm(truth.reshape(-1), order))
+    return float(((np.abs(found - truth) ** order).sum() / (np.abs(truth) ** order).sum()) ** (1.0 / order))
 
 
 def _error_of_instants(found: np.ndarray, truth: np.ndarray, times: int, order: int) -> float:
     """Evaluation points come instant by instant."""
     chosen = [round(share * (times - 1)) for share in INSTANTS]
-    pairs = [(part.reshape(times, -1)[chosen]) for part in (found, truth)]
-    return float(np.mean([relative_error(*pair, order) for pair in zip(*pairs, strict=True)]))
+    each = zip(found.reshape(times, -1)[chosen], truth.reshape(times, -1)[chosen], strict=True)
+    return float(np.mean([relative_error(mine, true, order) for mine, true in each]))
 
 
 def confusion(bad: np.ndarray, flagged: np.ndarray) -> Confusion:

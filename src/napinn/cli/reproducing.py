@@ -47,8 +47,9 @@ def _time(seconds: float) -> str:
 
 
 def _folder(preset: str, out: Path | None, setting: Setting = Setting()) -> Path:
-    """A setting other than the usual one has results, and by default a folder, of its own."""
-    options = [option.removeprefix("--").replace(" ", "-") for option in setting.options]
+    """Another corruption than the usual one has fits, and by default a folder, of its own."""
+    corruption = dataclasses.replace(setting, error="whole")
+    options = [option.removeprefix("--").replace(" ", "-") for option in corruption.options]
     return out or Path("runs") / "studies" / "-".join([preset, *options])
 
 

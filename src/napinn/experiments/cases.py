@@ -157,7 +157,7 @@ def _extras(result: FitResult, benchmark: Benchmark, corrupted: Corrupted, frame
     gate = history.iloc[thin]
     extras: dict[str, Any] = {}
     if frames:
-        extras["slices"] = _slices(result, benchmark, np.linspace(0.0, 1.0, frames), FRAME_SIDE)
+        extras["slices"] = _slices(result, benchmark, tuple(np.linspace(0.0, 1.0, frames)), FRAME_SIDE)
     elif result.seed == 0:
         extras["slices"] = _slices(result, benchmark, SLICE_SHARES, SLICE_SIDE)
     if "cutoff" in history:

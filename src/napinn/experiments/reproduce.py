@@ -63,6 +63,10 @@ class Setting:
         usual = {"--outliers": AS_PRINTED, "--law-scale": "1", "--error": "whole"}
         return [f"{name} {value}" for name, value in told.items() if value != usual[name]]
 
+    def stem(self, study: str) -> str:
+        """The name of a study's files: errors of another kind are of the same fits and stand beside the usual ones."""
+        return study + ERRORS[self.error].replace("_", "-")
+
     def of(self, case: Case) -> Case:
         return dataclasses.replace(case, outliers=self.outliers, law_scale=self.law_scale)
 
@@ -136,7 +140,7 @@ def write_study(
     rows = _rows([(case, o.row) for case, o in done if o.row is not None], setting)
     if rows.empty:
         return Reproduced(study.name, (), 0, len(cases), failed)
-    files = [folder / f"{study.name}{suffix}" for suffix in (".csv", ".md", ".png")]
+    files = [folder / f"{setting.stem(study.name)}{suffix}" for suffix in (".csv", ".md", ".png")]
     table = rows.drop(columns=["extras", "law_phase"])
     table["unknowns"] = [json.dumps(unknowns) for unknowns in rows["unknowns"]]
     with storing(f"the study '{study.name}' could not be written to {folder}"):
@@ -202,7 +206,7 @@ def _page(
         parts += [f"The preset leaves out: {missing}.", ""]
     if len(rows) < asked:
         parts += [f"**Not finished**: {len(rows)} of {asked} fits are in this table.", ""]
-    parts += [study.table(rows, study.name), f"![{study.title}]({study.name}.png)", ""]
+    parts += [study.table(rows, study.name), f"![{study.title}]({setting.stem(study.name)}.png)", ""]
     if failed:
         parts += ["Failed fits:", "", *(f"- {line}" for line in failed), ""]
     return "\n".join(parts)

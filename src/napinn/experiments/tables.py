@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -192,8 +191,9 @@ def _title(benchmark: str) -> str:
 
 def _of_column(rank: pd.Series, column: Column) -> pd.Series:
     """The numbers of one column by label, smallest first."""
-    chosen: Any = rank.xs(column, level=["benchmark", "ratio", "law"])
-    return chosen.sort_values()
+    keys: list[tuple[str, str, float, str]] = rank.index.tolist()
+    found = {label: value for (label, *place), value in zip(keys, rank, strict=True) if tuple(place) == column}
+    return pd.Series(found, dtype=float).sort_values()
 
 
 def _marked(shown: str, label: str, column: Column, rank: pd.Series) -> str:
