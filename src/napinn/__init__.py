@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from napinn.run_folder import save as save
     from napinn.seeds import SeedFits as SeedFits
     from napinn.seeds import fit_seeds as fit_seeds
+    from napinn.splines.method import automatic as automatic
+    from napinn.splines.method import splines as splines
     from napinn.tables import Table as Table
     from napinn.verification.findings import Verification as Verification
     from napinn.verification.verifying import verify as verify
@@ -73,6 +75,7 @@ _HOMES = {
     "Unknown": "problem",
     "Verification": "verification.findings",
     "as_printed": "methods",
+    "automatic": "splines.method",
     "b_pinn": "methods",
     "compare": "comparison",
     "fit": "fitting",
@@ -92,6 +95,7 @@ _HOMES = {
     "read_table": "readings",
     "resume": "run_folder",
     "save": "run_folder",
+    "splines": "splines.method",
     "verify": "verification.verifying",
     "write_report": "report.html",
 }

@@ -10,9 +10,13 @@ from napinn.splines.descent import Point
 from napinn.splines.smoothing import Start
 
 ALIKE = 0.3
-"""Mean agreement in sign of neighbouring misfits: 0 for noise, 1 for a field that is not resolved."""
+"""Mean agreement in sign of neighbouring misfits: 0 for noise, 1 for a field that is not resolved. Two standard
+errors of the mean are allowed beside it."""
 LOUDER = 1.3
-"""A noise level this many times that of smoothing says that the equations keep the field from the readings."""
+"""A noise level this many times that of smoothing says that the equations keep the field from the readings. Two
+standard errors of the two levels are allowed beside it."""
+LEVEL_ERROR = 1.17
+"""The relative standard error of a robust deviation (MAD) of n Gaussian misfits, times √n."""
 UNMET, UNMET_SHARE = 10.0, 0.02
 """Nats, and nats a reading, that equations may cost at the end."""
 AT_BOUND = 1e-3
@@ -36,12 +40,13 @@ class Doubt:
 def doubts_of(point: Point, start: Start, starts: np.ndarray) -> list[Doubt]:
     """Everything that makes a descent doubtful; `starts` are the values that the unknowns began with."""
     found, task, state = [], point.system.task, point.state
-    agreement = sign_agreement(point)
-    if agreement > ALIKE:
+    agreement, count = sign_agreement(point), max(point.system.count // task.measured, 1)
+    # A pair is counted twice where two misfits are each other's neighbours.
+    if agreement - 2.0 * np.sqrt(2.0 / count) > ALIKE:
         text = f"Neighbouring misfits agree in sign (mean agreement {agreement:.2f}, 0 for noise)."
         found.append(Doubt(Kind.CORRELATED, text))
     louder = float(state.sigma[0] / task.scale[0]) / start.held_out if start.held_out > 0.0 else 0.0
-    if louder > LOUDER:
+    if louder > LOUDER * (1.0 + 2.0 * LEVEL_ERROR * np.sqrt(2.0 / count)):
         text = f"With the equations the misfits are {louder:.1f} times as large as without them."
         found.append(Doubt(Kind.LOUD, text))
     if point.price > max(UNMET, UNMET_SHARE * point.system.count):

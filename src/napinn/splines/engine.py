@@ -26,6 +26,9 @@ FEW = 100
 """Readings below which several starts are always tried."""
 OTHER_STARTS = (3.0, 1.0 / 3.0)
 """Factors of the given start that are tried when others are doubtful."""
+LOOSELY_HELD = 0.15
+"""Share of the readings that parameters use up, above which the equations hardly hold the field, so that the unknowns
+of one start prove little."""
 LAST = {1: 3e-4, 2: 1e-3, 3: 1e-3}
 """The final tolerance by the number of axes."""
 MOST = {1: 20_000, 2: 12_000, 3: 6_000}
@@ -69,7 +72,8 @@ class Engine:
 
     def __init__(self, task: Task, seed: int, screen: Screen, watch: Watch) -> None:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
-        self.first = np.array([unknown.started() for unknown in task.problem.unknowns.values()])
+        self.first = np.ones(len(task.unknowns))
+        """Where the unknowns start."""
         self.all = np.ones(len(task.readings), bool)
         self.start: Start | None = None
 
@@ -77,6 +81,7 @@ class Engine:
         task = self.task
         most = MOST[task.dimensions]
         start = self.start = choose_start(task, self.seed, most // task.fields)
+        self.first = first_unknowns(*self._smoothed(start))
         attempts = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
         if not attempts:
             raise NotPositiveError
@@ -117,16 +122,17 @@ class Engine:
     def _attempts(self, start: Start, most: int) -> list[Attempt]:
         """Descents from different unknowns and meshes, as many as there is doubt."""
         few, single = len(self.task.readings) < FEW, self.task.dimensions == 1
+        unknowns = self.task.problem.unknowns
         end = FIRST_END_CLOSE if few or single else FIRST_END
         found: list[Attempt] = []
 
-        def attempt(name: str, first: Start, unknowns: np.ndarray | None, tolerance: float) -> None:
+        def attempt(name: str, first: Start, given: np.ndarray | None, tolerance: float) -> None:
             """From given unknowns, or where there are none from those of the weak form."""
             system, state = self._smoothed(first)
             least = measured_units(system, state)
-            if unknowns is None:
-                unknowns = weak_start(system, state, least)
-            begun = state if unknowns is None else replace(state, unknowns=unknowns)
+            if given is None:
+                given = weak_start(system, state, least)
+            begun = state if given is None else replace(state, unknowns=given)
             try:
                 point = Descent(least, most, self.watch).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
@@ -134,16 +140,21 @@ class Engine:
             found.append(Attempt(name, point, least, self._doubts(point, start)))
 
         def doubtful() -> bool:
-            return all(each.doubts for each in found)
+            return all(each.doubts or each.point.share > LOOSELY_HELD for each in found)
 
         attempt("weak form", start, None, 1.0)
         if few or single or (doubtful() and self.task.dimensions == 2):
-            attempt("weak form, sharper", sharper(self.task, start), None, 1.0)
+            finer = sharper(self.task, start)
+            if finer.cells != start.cells:
+                attempt("weak form, sharper", finer, None, 1.0)
         if few or doubtful():
             attempt("given start", start, self.first, GIVEN_START)
         if few or doubtful():
             for factor in OTHER_STARTS:
                 attempt(f"given start × {factor:.2g}", start, factor * self.first, GIVEN_START)
+            free = np.array([u.start is None and u.low is None and u.high is None for u in unknowns.values()], bool)
+            if free.any():
+                attempt("other signs", start, np.where(free, -self.first, self.first), GIVEN_START)
         return found
 
     def _smoothed(self, start: Start) -> tuple[System, State]:
@@ -159,13 +170,15 @@ class Engine:
         return System(task, space, 2, self.all), state
 
     def _best(self, attempts: list[Attempt]) -> Attempt:
-        """The least robust loss at a common noise level, plus the price of the equations and the parameters spent."""
+        """The least robust loss at a common noise level, plus the price of the equations and, as BIC counts them, the
+        parameters that the readings pay for."""
         sigma = np.min([attempt.point.state.sigma for attempt in attempts], axis=0)
+        each = 0.5 * np.log(len(self.task.readings))
 
         def score(attempt: Attempt) -> float:
-            system, state = attempt.point.system, attempt.point.state
+            point, system, state = attempt.point, attempt.point.system, attempt.point.state
             standard = (system.misfits(state.coefficients) - state.offsets[system.field]) / sigma[system.field]
-            return float(np.sum(Cauchy().loss(standard))) + attempt.point.price + attempt.point.parameters
+            return float(np.sum(Cauchy().loss(standard))) + point.price + each * point.parameters
 
         return min(attempts, key=score)
 
@@ -191,3 +204,20 @@ class Engine:
             if np.all(np.abs(point.state.sigma / before - 1.0) < 0.01):
                 break
         return point
+
+
+def first_unknowns(system: System, state: State) -> np.ndarray:
+    """The given starts; of an unknown without one, the size at which it matters at the smoothed field."""
+    task = system.task
+    absent = system.residuals(state.coefficients, np.zeros(len(task.unknowns)))
+    found = []
+    for name, unknown in task.problem.unknowns.items():
+        sizes = []
+        for residual in absent:
+            slope, rest = residual.unknowns.get(name), residual.value
+            if slope is None:
+                continue
+            ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
+            sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
+        found.append(unknown.started(min(sizes, default=1.0)))
+    return np.array(found)
