@@ -4,23 +4,24 @@ import time
 from collections.abc import Mapping
 
 import napinn
+from napinn.catalogue import METHODS
 from napinn.errors import InputError
 from napinn.intervals import Interval
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.recipe import Recipe
 from napinn.result import FitResult
-from napinn.training import Method
 
 DEFAULT = "default"
 
 
-def method_of(name: str) -> Method | None:
-    """A method by its name in `napinn`, such as `splines`; the name 'default' leaves the choice to `napinn.fit`."""
+def method_of(name: str) -> Recipe | None:
+    """A method by its name on the command line, such as `splines`; 'default' leaves the choice to `napinn.fit`."""
     if name == DEFAULT:
         return None
-    if name not in napinn.PUBLIC:
+    if name not in METHODS:
         raise InputError(f"napinn has no method '{name}'; name one of `napinn methods`, or '{DEFAULT}'.")
-    return getattr(napinn, name)()
+    return METHODS[name].make()
 
 
 def timed_fit(problem: Problem, readings: Readings, name: str, seed: int = 0) -> tuple[FitResult, float]:

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,11 @@ from napinn.request import Request
 from napinn.result import FitResult, FitStatus
 from napinn.snapshot import Snapshot
 from napinn.splines.banded import NotPositiveError
+from napinn.splines.cost import TooSlowError
 from napinn.splines.descent import Point
 from napinn.splines.engine import Engine, Fit
 from napinn.splines.finish import fitted_model, judged, reliabilities
+from napinn.splines.journal import Journal, newest_stages
 from napinn.splines.model import SplineModel, restored, restored_spread
 from napinn.splines.task import Task
 from napinn.splines.uncertainty import certainty_of
@@ -31,7 +34,10 @@ from napinn.verdicts import left_out
 
 class SplineBackend(Backend):
     def fit(self, request: Request, options: RunOptions) -> FitResult:
-        return fit_splines(request, options)[0]
+        try:
+            return fit_splines(request, options)[0]
+        except TooSlowError:
+            raise InputError(f"{TOO_LARGE}; use --method law_pinn.") from None
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> SplineModel:
         return restored(request.problem, arrays)
@@ -62,10 +68,13 @@ def refusal(problem: Problem) -> str | None:
 
 
 MOST_DIMENSIONS = 3
+TOO_LARGE = "the readings and the mesh that they need are too many for splines"
 
 
 def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit | None]:
-    """The result, and where the engine ended (None if it was interrupted)."""
+    """The result, and where the engine ended (None if it was interrupted or failed).
+
+    Raises `TooSlowError` where readings and mesh are too many."""
     reason = refusal(request.problem)
     if reason is not None:
         raise InputError(f"{reason}; use --method law_pinn.")
@@ -75,14 +84,27 @@ def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit |
         verdicts = judge_sensors(task.problem, task.readings, predicted, request.method.false_alarms)
         return left_out(verdicts, len(task.readings))
 
-    engine = Engine(task, request.seed, screen, recorder)
+    journal = _journal(request, options, recorder)
+    engine = Engine(task, request.seed, screen, recorder, journal)
     try:
         fit = engine.run()
     except KeyboardInterrupt:
+        journal.write()
         return _interrupted(request, recorder, engine), None
     except (NotPositiveError, np.linalg.LinAlgError):
         return _failed(request, recorder, engine), None
     return _finished(request, recorder, fit), fit
+
+
+def _journal(request: Request, options: RunOptions, recorder: "_Recorder") -> Journal:
+    """The stages of an earlier run that are to be continued, and where those of this one are kept."""
+    if options.checkpoints is None:
+        return Journal()
+    run = request.digest()
+    journal = Journal(run, options.checkpoints, rows=lambda: recorder.rows)
+    if options.resume:
+        journal.stages, recorder.rows = newest_stages(Path(options.checkpoints.folder), run)
+    return journal
 
 
 USUAL_POINTS = 50

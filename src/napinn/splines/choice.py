@@ -1,5 +1,6 @@
 """Splines where they can follow a field, a network where they cannot."""
 
+import math
 from dataclasses import replace
 
 from napinn.backend import Backend, RunOptions, backend_of
@@ -8,12 +9,13 @@ from napinn.fitting import check_readings
 from napinn.intervals import Certainty, FieldSpread
 from napinn.io.saved import SavedArrays
 from napinn.model import FittedModel
-from napinn.problem import Problem
+from napinn.problem import Problem, Unknown
 from napinn.readings import Readings
 from napinn.recipe import Recipe
 from napinn.request import Request
 from napinn.result import FitResult
-from napinn.splines.backend import fit_splines, refusal
+from napinn.splines.backend import TOO_LARGE, fit_splines, refusal
+from napinn.splines.cost import TooSlowError
 from napinn.splines.doubts import Kind
 from napinn.splines.engine import Fit
 from napinn.splines.method import splines
@@ -24,9 +26,12 @@ class Choosing(Backend):
         reason = refusal(request.problem)
         if reason is not None:
             return _network(request, options, reason)
-        result, fit = fit_splines(replace(request, method=splines()), options)
+        try:
+            result, fit = fit_splines(replace(request, method=splines()), options)
+        except TooSlowError:
+            return _network(request, options, TOO_LARGE)
         reason = None if fit is None else failure(fit)
-        return result if reason is None else _network(request, options, reason)
+        return result if reason is None else _network(_continued(request, result), options, reason)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> FittedModel:
         raise TypeError("a result names the method that made it, never the choice")
@@ -50,6 +55,23 @@ def failure(fit: Fit) -> str | None:
     if unmet and fit.full:
         return "the mesh that the field needs is too large for splines"
     return None
+
+
+def _continued(request: Request, result: FitResult) -> Request:
+    """The request with the unknowns that splines found as starts, where they are inside their bounds."""
+    unknowns = {
+        name: replace(unknown, start=found) if _inside(unknown, found := result.unknowns[name]) else unknown
+        for name, unknown in request.problem.unknowns.items()
+    }
+    return replace(request, problem=replace(request.problem, unknowns=unknowns))
+
+
+def _inside(unknown: Unknown, value: float) -> bool:
+    low, high = (
+        (-math.inf if unknown.low is None else unknown.low),
+        (math.inf if unknown.high is None else unknown.high),
+    )
+    return low < value < high
 
 
 def _network(request: Request, options: RunOptions, reason: str) -> FitResult:

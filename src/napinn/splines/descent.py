@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from napinn.splines.journal import Journal, Level, level_of
 from napinn.splines.laws import deviation
 from napinn.splines.learned import Mixture
 from napinn.splines.solver import Solution, solve, spent
@@ -63,6 +64,13 @@ class Point:
     def tolerance(self) -> float:
         return self.solution.tolerance
 
+    @property
+    def level(self) -> Level:
+        """What the next stage gets."""
+        return Level(
+            self.system, self.state, self.tolerance, self.price, self.parameters, self.share, self.solution.errors
+        )
+
 
 Watch = Callable[[Point, str], None]
 """Is told of every point of a descent, with a word on what happened there."""
@@ -110,46 +118,60 @@ def settle(system: System, state: State, tolerance: float, least: Units) -> Poin
     return point
 
 
+def rebuilt(level: Level, least: Units) -> Point:
+    """The point of a level, with its factorisation."""
+    units = measured_units(level.system, level.state, least)
+    return point_of(solve(level.system, units, level.tolerance, level.state, steps=0))
+
+
 class Descent:
     """One descent in the tolerance, from a state on a mesh."""
 
-    def __init__(self, least: Units, most: int, watch: Watch) -> None:
-        """`least` are the units of the smoothed field, `most` the coefficients that a mesh may have."""
-        self.least, self.most, self.watch = least, most, watch
+    def __init__(self, name: str, least: Units, most: int, watch: Watch, journal: Journal) -> None:
+        """`name` is that of the stage in the journal, `least` are the units of the smoothed field, `most` is how many
+        coefficients a mesh may have."""
+        self.name, self.least, self.most, self.watch, self.journal = name, least, most, watch, journal
         self.full = False
         """Whether a refinement was wanted that is too large."""
         self._futile = 0.0
 
-    def run(self, system: System, state: State, start: float, end: float, before: Point | None = None) -> Point:
-        """From tolerance `start` to `end`; `before` is the point that the state comes from, if there is one."""
-        price, tolerance, quietest = PRICE[system.task.dimensions], start, state.sigma[0]
-        point, calm = before, 0
-        last = before if before is not None and before.tolerance < LOOSE else None
-        while tolerance >= 0.9 * end:
-            previous = point
+    def run(self, system: System, state: State, start: float, end: float, before: Level | None = None) -> Level:
+        """From tolerance `start` to `end`; `before` is the level that the state comes from, if there is one."""
+        price = PRICE[system.task.dimensions]
+        level, tolerance, quietest, calm, done = before, start, float(state.sigma[0]), 0, False
+        kept = self.journal.stages.get(self.name)
+        if kept is not None:
+            level = level_of(system.task, system.meter, kept)
+            system, state = level.system, level.state
+            tolerance, quietest, calm, self._futile, self.full, done = _loop_of(kept["loop"])
+        while tolerance >= 0.9 * end and not done:
+            previous, last = level, level if level is not None and level.tolerance < LOOSE else None
             point = settle(system, state, tolerance, self.least)
             self.watch(point, "")
             if point.state.sigma[0] > SPOILT * quietest and previous is not None and not self.full:
                 point = self._mended(point, previous, tolerance, quietest)
-                quietest = max(quietest, point.state.sigma[0] / SPOILT)
+                quietest = max(quietest, float(point.state.sigma[0]) / SPOILT)
             if point.share < MOST_SPENT:
-                quietest = min(quietest, point.state.sigma[0])
+                quietest = min(quietest, float(point.state.sigma[0]))
             point = self._refined(point, price)
             if last is not None and point.price > max(3.0, 2.0 * last.price):
-                self.watch(last, "the mesh cannot follow; back to the last tolerance")
-                return last
-            last = point if tolerance < LOOSE else None
-            still = previous is not None and _stands_still(previous, point)
-            calm = calm + 1 if still and point.price < price and tolerance < CALM_BELOW else 0
-            if calm >= 2:
-                break
-            system, state, tolerance = point.system, point.state, tolerance / FALL
-        assert point is not None
-        return point
+                # The mesh cannot follow: back to the last tolerance.
+                level, done = last, True
+            else:
+                level = point.level
+                still = previous is not None and _stands_still(previous, level)
+                calm = calm + 1 if still and point.price < price and tolerance < CALM_BELOW else 0
+                done = calm >= 2
+            system, state, tolerance = level.system, level.state, tolerance / FALL
+            loop = np.array([tolerance, quietest, calm, self._futile, self.full, done], float)
+            self.journal.keep(self.name, {**level.arrays(), "loop": loop})
+        assert level is not None
+        return level
 
-    def _mended(self, spoilt: Point, previous: Point, tolerance: float, quietest: float) -> Point:
+    def _mended(self, spoilt: Point, previous: Level, tolerance: float, quietest: float) -> Point:
         """The mesh cannot follow the readings at this tolerance: go back and refine where the spoilt field needs it."""
-        marks, before, point = marks_of(spoilt), previous, spoilt
+        marks, point = marks_of(spoilt), spoilt
+        before: Level | Point = previous
         for _ in range(2):
             system, state = bisected(before, marks, self.most)
             if system is None:
@@ -196,16 +218,20 @@ class Descent:
         return with_noise_level(after) if pays else None
 
 
-def _stands_still(before: Point, after: Point) -> bool:
-    errors = after.solution.errors
-    moved = np.abs(after.state.unknowns - before.state.unknowns) / errors
+def _loop_of(numbers: np.ndarray) -> tuple[float, float, int, float, bool, bool]:
+    tolerance, quietest, calm, futile, full, done = map(float, numbers)
+    return tolerance, quietest, int(calm), futile, bool(full), bool(done)
+
+
+def _stands_still(before: Level, after: Level) -> bool:
+    moved = np.abs(after.state.unknowns - before.state.unknowns) / after.errors
     if not np.isfinite(moved).any():
         return True
-    changed = np.abs(errors / before.solution.errors - 1.0)
+    changed = np.abs(after.errors / before.errors - 1.0)
     return bool(np.nanmax(moved) < CALM_MOVE and np.nanmax(changed, initial=0.0) < CALM_CHANGE)
 
 
-def bisected(point: Point, marks: list[np.ndarray], most: int) -> tuple[System | None, State]:
+def bisected(point: Point | Level, marks: list[np.ndarray], most: int) -> tuple[System | None, State]:
     """The system and state on the refined mesh; no system where it would be too large."""
     space = point.system.space.bisected(marks)
     if space.size > most:

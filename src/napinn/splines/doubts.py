@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from napinn.splines.descent import Point
+from napinn.splines.journal import Level
 from napinn.splines.smoothing import Start
 
 ALIKE = 0.3
@@ -37,7 +38,7 @@ class Doubt:
     text: str
 
 
-def doubts_of(point: Point, start: Start, starts: np.ndarray) -> list[Doubt]:
+def doubts_of(point: Point | Level, start: Start, starts: np.ndarray) -> list[Doubt]:
     """Everything that makes a descent doubtful; `starts` are the values that the unknowns began with."""
     found, task, state = [], point.system.task, point.state
     agreement, count = sign_agreement(point), max(point.system.count // task.measured, 1)
@@ -59,7 +60,7 @@ def doubts_of(point: Point, start: Start, starts: np.ndarray) -> list[Doubt]:
     return found
 
 
-def sign_agreement(point: Point) -> float:
+def sign_agreement(point: Point | Level) -> float:
     """The mean product of signs of each misfit and of its nearest neighbour's elsewhere, of the worst field."""
     system = point.system
     misfit, places = system.misfits(point.state.coefficients), system.task.points[system.used] / system.task.lengths

@@ -6,8 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from napinn.splines.banded import NotPositiveError
-from napinn.splines.descent import FALL, Descent, Point, Watch, bisected, marks_of, point_of, settle, with_noise_level
+from napinn.splines.cost import Meter
+from napinn.splines.descent import (
+    FALL,
+    Descent,
+    Point,
+    Watch,
+    bisected,
+    marks_of,
+    point_of,
+    rebuilt,
+    settle,
+    with_noise_level,
+)
 from napinn.splines.doubts import Doubt, doubts_of
+from napinn.splines.journal import Journal, Level, level_of
 from napinn.splines.laws import Cauchy
 from napinn.splines.learned import Mixture
 from napinn.splines.learning import learn_law
@@ -35,8 +48,11 @@ MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
 """Coefficients a field while starts are compared."""
-FINER = 1.5
-"""How many times as many coefficients the last check of the mesh may take."""
+FIRST_BUDGET = 8.0
+"""Seconds by the model of cost in which the first start must be done. Where it is not, the mesh and the readings are
+too many for a direct solver, and the whole fit would take many minutes."""
+FINER = {1: 1.5, 2: 1.5, 3: 1.0}
+"""How many times the most coefficients the last check of the mesh may take, by the number of axes."""
 SCREENINGS = 2
 
 Screen = Callable[[np.ndarray], np.ndarray]
@@ -46,7 +62,7 @@ Screen = Callable[[np.ndarray], np.ndarray]
 @dataclass(frozen=True, eq=False)
 class Attempt:
     name: str
-    point: Point
+    level: Level
     least: Units
     """The units of the smoothed field that it began with."""
     doubts: list[Doubt]
@@ -70,39 +86,48 @@ class Fit:
 class Engine:
     """A fit in the making; `run` makes it."""
 
-    def __init__(self, task: Task, seed: int, screen: Screen, watch: Watch) -> None:
+    def __init__(self, task: Task, seed: int, screen: Screen, watch: Watch, journal: Journal | None = None) -> None:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
+        self.journal = journal or Journal()
         self.first = np.ones(len(task.unknowns))
         """Where the unknowns start."""
         self.all = np.ones(len(task.readings), bool)
         self.start: Start | None = None
+        self.meter = Meter(FIRST_BUDGET)
 
     def run(self) -> Fit:
         task = self.task
         most = MOST[task.dimensions]
-        start = self.start = choose_start(task, self.seed, most // task.fields)
+        start = self.start = choose_start(task, self.seed, most // task.fields, self.meter)
         self.first = first_unknowns(*self._smoothed(start))
         attempts = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
         if not attempts:
             raise NotPositiveError
         best = self._best(attempts)
         least = best.least
-        system = best.point.system.with_points(3)
-        point = settle(system, best.point.state, best.point.tolerance, least)
-        point = self._screened(point, least)
-        point = self._with_law(point, start, least)
-        descent = Descent(least, most, self.watch)
-        if point.tolerance / FALL >= 0.9 * LAST[task.dimensions]:
-            point = descent.run(point.system, point.state, point.tolerance / FALL, LAST[task.dimensions], point)
-        point = self._with_law(point, start, least)
+        level = self._with_first_law(best, start)
+        descent = Descent("last", least, most, self.watch, self.journal)
+        level = descent.run(level.system, level.state, level.tolerance / FALL, LAST[task.dimensions], level)
+        point = self._with_law(rebuilt(level, least), start, least)
         if not isinstance(point.state.law, Mixture):
             point = self._polished(point, least)
         drift = self._drift(point, least, most)
         return Fit(point, least, start, self._doubts(point, start), attempts, descent.full, drift)
 
+    def _with_first_law(self, best: Attempt, start: Start) -> Level:
+        """The best attempt with three points a cell, without faulty sensors, and with a learned law."""
+        kept = self.journal.stages.get("law")
+        if kept is not None:
+            return level_of(self.task, self.meter, kept)
+        system = best.level.system.with_points(3)
+        point = settle(system, best.level.state, best.level.tolerance, best.least)
+        point = self._with_law(self._screened(point, best.least), start, best.least)
+        self.journal.keep("law", point.level.arrays())
+        return point.level
+
     def _drift(self, point: Point, least: Units, most: int) -> np.ndarray:
         """How far the unknowns move when cells are bisected once more and the tolerance falls once more."""
-        finer, state = bisected(point, marks_of(point), int(FINER * most))
+        finer, state = bisected(point, marks_of(point), int(FINER[self.task.dimensions] * most))
         system = point.system if finer is None else finer
         units = measured_units(system, state, least)
         try:
@@ -113,10 +138,12 @@ class Engine:
 
     def smoothed_point(self) -> Point:
         """The smoothed readings, for a fit that ended before anything else was found."""
-        system, state = self._smoothed(self.start or choose_start(self.task, self.seed, MOST[self.task.dimensions]))
+        system, state = self._smoothed(
+            self.start or choose_start(self.task, self.seed, MOST[self.task.dimensions], self.meter)
+        )
         return point_of(solve(system, measured_units(system, state), 1.0, state, steps=0, free=False))
 
-    def _doubts(self, point: Point, start: Start) -> list[Doubt]:
+    def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
         return doubts_of(point, start, self.first)
 
     def _attempts(self, start: Start, most: int) -> list[Attempt]:
@@ -134,15 +161,16 @@ class Engine:
                 given = weak_start(system, state, least)
             begun = state if given is None else replace(state, unknowns=given)
             try:
-                point = Descent(least, most, self.watch).run(system, begun, tolerance, end)
+                level = Descent(name, least, most, self.watch, self.journal).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return
-            found.append(Attempt(name, point, least, self._doubts(point, start)))
+            found.append(Attempt(name, level, least, self._doubts(level, start)))
 
         def doubtful() -> bool:
-            return all(each.doubts or each.point.share > LOOSELY_HELD for each in found)
+            return all(each.doubts or each.level.share > LOOSELY_HELD for each in found)
 
         attempt("weak form", start, None, 1.0)
+        self.meter.limit = float("inf")
         if few or single or (doubtful() and self.task.dimensions == 2):
             finer = sharper(self.task, start)
             if finer.cells != start.cells:
@@ -161,24 +189,24 @@ class Engine:
         """The smoothed readings on the first mesh; hidden fields are constant."""
         task = self.task
         space = first_space(task, start.cells, task.fields)
-        measured = smoothed(task, space.with_fields(task.measured), np.flatnonzero(self.all), start.stiffness)
+        measured = smoothed(task, space.with_fields(task.measured), start.stiffness, self.meter)
         coefficients = np.tile(task.centre, (space.functions, 1))
         coefficients[:, : task.measured] = measured.reshape(-1, task.measured)
         sigma = start.held_out * task.scale[: task.measured]
         state = State(coefficients.ravel(), self.first, np.zeros(task.measured), sigma, Cauchy())
         # Two points a cell: a coarse mesh must not lock.
-        return System(task, space, 2, self.all), state
+        return System(task, space, 2, self.all, self.meter), state
 
     def _best(self, attempts: list[Attempt]) -> Attempt:
         """The least robust loss at a common noise level, plus the price of the equations and, as BIC counts them, the
         parameters that the readings pay for."""
-        sigma = np.min([attempt.point.state.sigma for attempt in attempts], axis=0)
+        sigma = np.min([attempt.level.state.sigma for attempt in attempts], axis=0)
         each = 0.5 * np.log(len(self.task.readings))
 
         def score(attempt: Attempt) -> float:
-            point, system, state = attempt.point, attempt.point.system, attempt.point.state
+            level, system, state = attempt.level, attempt.level.system, attempt.level.state
             standard = (system.misfits(state.coefficients) - state.offsets[system.field]) / sigma[system.field]
-            return float(np.sum(Cauchy().loss(standard))) + point.price + each * point.parameters
+            return float(np.sum(Cauchy().loss(standard))) + level.price + each * level.parameters
 
         return min(attempts, key=score)
 

@@ -11,6 +11,7 @@ import scipy.sparse as sparse
 
 from napinn.splines.axis import Axis, uniform_axis
 from napinn.splines.banded import Banded
+from napinn.splines.cost import Meter, band_seconds, reading_seconds
 from napinn.splines.laws import Cauchy, Huber, deviation
 from napinn.splines.space import Space
 from napinn.splines.system import ReadingRows
@@ -55,16 +56,16 @@ def first_space(task: Task, cells: tuple[int, ...], fields: int) -> Space:
     return Space(tuple(uniform_axis(*end) for end in ends), fields, fast)
 
 
-def smoothed(task: Task, space: Space, chosen: np.ndarray, stiffness: float) -> np.ndarray:
-    """Coefficients of the measured fields, from the chosen readings and a penalty on (cell length² × curvature)²."""
-    return _Smoother(task, space, chosen).coefficients(stiffness)
+def smoothed(task: Task, space: Space, stiffness: float, meter: Meter) -> np.ndarray:
+    """Coefficients of the measured fields, from all readings and a penalty on (cell length² × curvature)²."""
+    return _Smoother(task, space, np.arange(len(task.readings)), meter).coefficients(stiffness)
 
 
 class _Smoother:
     """Smoothing of some readings on one mesh; matrices are shared by different stiffnesses."""
 
-    def __init__(self, task: Task, space: Space, chosen: np.ndarray) -> None:
-        self.task, self.space = task, space
+    def __init__(self, task: Task, space: Space, chosen: np.ndarray, meter: Meter) -> None:
+        self.task, self.space, self.meter = task, space, meter
         self.field = task.readings.field_index[chosen]
         self.values, self.spread = task.readings.values[chosen], task.spread[chosen]
         self.rows = ReadingRows(space, task.points[chosen], self.field)
@@ -99,6 +100,7 @@ class _Smoother:
             # Fields count relative to their noise, and the readings as a whole as if the noise were the field's size.
             weight = law.curvature(misfit / unit) / (unit * self.spread) ** 2
             weight *= float(np.median(unit / self.scale[self.field])) ** 2
+            self.meter.spend(reading_seconds(space, count, len(self.rows.members)) + band_seconds(space))
             matrix = Banded(space.size, space.bandwidth)
             matrix.entries += stiffness * count * self.roughness.entries
             self.rows.add_normal(matrix, weight)
@@ -129,8 +131,8 @@ def _along_axis(axis: Axis, bent: bool) -> sparse.csr_array:
 class _HeldOut:
     """The loss of held-out readings for meshes and stiffnesses."""
 
-    def __init__(self, task: Task, seed: int) -> None:
-        self.task, self.known = task, {}
+    def __init__(self, task: Task, seed: int, meter: Meter) -> None:
+        self.task, self.meter, self.known = task, meter, {}
         pick = np.random.default_rng(seed).permutation(len(task.readings))[:MOST_READINGS]
         folds = range(3 if len(pick) < FEW_READINGS else 1)
         self.folds = [(np.delete(pick, np.arange(fold, len(pick), 3)), pick[fold::3]) for fold in folds]
@@ -142,7 +144,7 @@ class _HeldOut:
         if (cells, stiffness) not in self.known:
             space = first_space(self.task, cells, self.task.measured)
             if cells not in self._smoothers:
-                self._smoothers = {cells: [_Smoother(self.task, space, chosen) for chosen, _ in self.folds]}
+                self._smoothers = {cells: [_Smoother(self.task, space, chosen, self.meter) for chosen, _ in self.folds]}
             found = []
             for smoother, (_, held) in zip(self._smoothers[cells], self.folds, strict=True):
                 field = self.task.readings.field_index[held]
@@ -157,9 +159,9 @@ def _loss(misfits: np.ndarray, scale: float) -> float:
     return float(np.mean(np.log1p((misfits / scale) ** 2)))
 
 
-def choose_start(task: Task, seed: int, most: int) -> Start:
+def choose_start(task: Task, seed: int, most: int, meter: Meter) -> Start:
     """Mesh and stiffness by held-out readings; no mesh has more than `most` functions."""
-    held = _HeldOut(task, seed)
+    held = _HeldOut(task, seed, meter)
     limits = _most_cells(task)
     cells = tuple(min(FIRST_CELLS[task.dimensions], limit) for limit in limits)
     best = held.misfits(cells, FIRST_STIFFNESS)

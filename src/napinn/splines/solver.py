@@ -220,6 +220,7 @@ def solve(
     damping, value = 1e-6, evaluate(system, units, tolerance, state)
     normal = linearise(system, units, tolerance, state, value, free)
     for taken in range(steps):
+        system.meter.spend(system.step_seconds)
         if taken:
             normal = linearise(system, units, tolerance, state, value, free)
         found = _damped_step(system, units, tolerance, state, value, normal, damping)

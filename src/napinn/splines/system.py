@@ -16,6 +16,7 @@ from napinn.equations import Derivative, Equation, Leaf
 from napinn.equations import Unknown as UnknownLeaf
 from napinn.equations.gradient import value_and_partials
 from napinn.splines.banded import Banded, Pattern
+from napinn.splines.cost import STEP, Meter, band_seconds, equation_seconds, reading_seconds
 from napinn.splines.laws import Law
 from napinn.splines.space import Orders, PointGrid, Space, box_grid, face_grid
 from napinn.splines.task import Task, tree_of
@@ -92,8 +93,8 @@ class ReadingRows:
 class System:
     """A task on a mesh, with the readings that count; `points` is how many quadrature points a cell has an axis."""
 
-    def __init__(self, task: Task, space: Space, points: int, used: np.ndarray) -> None:
-        self.task, self.space, self.points, self.used = task, space, points, used
+    def __init__(self, task: Task, space: Space, points: int, used: np.ndarray, meter: Meter) -> None:
+        self.task, self.space, self.points, self.used, self.meter = task, space, points, used, meter
         self.values = task.readings.values[used]
         self.field = task.readings.field_index[used]
         self.spread = task.spread[used]
@@ -106,13 +107,19 @@ class System:
         ]
 
     def with_points(self, points: int) -> "System":
-        return System(self.task, self.space, points, self.used)
+        return System(self.task, self.space, points, self.used, self.meter)
 
     def on(self, space: Space) -> "System":
-        return System(self.task, space, self.points, self.used)
+        return System(self.task, space, self.points, self.used, self.meter)
 
     def using(self, used: np.ndarray) -> "System":
-        return System(self.task, self.space, self.points, used)
+        return System(self.task, self.space, self.points, used, self.meter)
+
+    @cached_property
+    def step_seconds(self) -> float:
+        """How long a Gauss–Newton step takes, by the model of cost."""
+        readings = reading_seconds(self.space, self.count, len(self.rows.members))
+        return STEP + readings + equation_seconds(self.grid, len(self.task.equations)) + band_seconds(self.space)
 
     # ---- readings -------------------------------------------------------------------------------------------------
     def misfits(self, coefficients: np.ndarray) -> np.ndarray:
