@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from napinn.backend import Backend
+from napinn.backend import Backend, Estimate
 from napinn.diagnosis import judge as judge_sensors
 from napinn.intervals import Certainty, FieldSpread, Interval
 from napinn.judgement import judge
@@ -133,8 +133,8 @@ class Known(Backend):
         intervals = {"k": Interval(rate - 0.1, rate + 0.1, 0.05)}
         return Certainty(intervals, "400 readings", Even(0.01), np.ones((1, 1)), ("'k' and 'c' trade off.",))
 
-    def seconds_a_step(self, problem, readings, method):
-        return 0.5
+    def estimate(self, problem, readings, method):
+        return Estimate(method.name, 0.5)
 
 
 BACKEND = Known()

@@ -25,7 +25,7 @@ from napinn import (
     verify,
     write_report,
 )
-from napinn.checks import seconds_a_step
+from napinn.checks import estimate
 from napinn.equations import wanted
 from napinn.export import EXPORTS
 from napinn.judgement import judge, sensitivities
@@ -50,7 +50,7 @@ def test_a_method_finds_its_backend(exact, decay_problem, decay_readings):
     assert exact.status is FitStatus.CONVERGED
     assert exact.unknowns == {"k": RATE}
     assert exact.flagged.sum() == 40
-    assert seconds_a_step(decay_problem, decay_readings, exact.method) == 0.5
+    assert estimate(decay_problem, decay_readings, exact.method).seconds == 0.5
     assert len(fit_seeds(decay_problem, decay_readings, Exact(), seeds=2).results) == 2
 
 

@@ -38,6 +38,16 @@ class RunOptions:
     """Devices that share the work, for a backend that can use several."""
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What a fit will be, before it is run."""
+
+    method: str
+    seconds: float
+    reason: str = ""
+    """Why this method, as a clause, where there was a choice."""
+
+
 class Backend(abc.ABC):
     """Fits with one kind of method."""
 
@@ -58,8 +68,8 @@ class Backend(abc.ABC):
         """Intervals of the unknowns and a spread of the field, without fitting again; `seed` for what is random."""
 
     @abc.abstractmethod
-    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
-        """About how long one step of a fit takes here."""
+    def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> "Estimate":
+        """Which method a fit will use, and about how long it will take here."""
 
     def held_out(self, result: FitResult) -> np.ndarray:
         """For each reading, whether the fit held it out."""

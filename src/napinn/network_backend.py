@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from napinn.backend import Backend, RunOptions
+from napinn.backend import Backend, Estimate, RunOptions
 from napinn.certainty.sure import how_sure
 from napinn.compiler_check import check_compiler
 from napinn.fitting import fit
@@ -40,16 +40,16 @@ class Networks(Backend):
     def how_sure(self, result: FitResult, seed: int) -> Certainty:
         return how_sure(result, seed)
 
-    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
-        """Seconds of one step of the first phase that moves the field, measured once it is compiled.
+    def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
+        """From a few steps of the first phase that moves the field, measured once they are compiled.
 
-        Gated steps cost somewhat more, so a whole fit takes longer than this times its steps."""
+        Gated steps cost somewhat more, so a whole fit takes somewhat longer."""
         assert isinstance(method, Method)
         first = next(phase for phase in method.phases if phase.kind is not Kind.LAW)
         phase = dataclasses.replace(first, kind=Kind.PLAIN, steps=2 * TRIED, screen=None)
         short = dataclasses.replace(method, phases=(phase,), gating=None, log_every=TRIED)
         history = fit(problem, readings, short).history
-        return float(history["seconds"].iloc[-1]) / TRIED
+        return Estimate(method.name, float(history["seconds"].iloc[-1]) / TRIED * method.steps)
 
     def held_out(self, result: FitResult) -> np.ndarray:
         method = network_of(result).method

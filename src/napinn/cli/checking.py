@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.catalogue import METHODS
-from napinn.checks import Finding, Weight, inspect_problem, inspect_readings, seconds_a_step
+from napinn.checks import Finding, Weight, estimate, inspect_problem, inspect_readings
 from napinn.cli.fitting import Choice
 from napinn.cli.main import EXIT_BAD_INPUT
 from napinn.problem import Problem
@@ -28,7 +28,7 @@ def check_command(problem: Path, readings: Path, choice: Choice, timed: bool, as
     found = [*inspect_readings(bound, table), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
     told = describe(bound, table, sheet.notes, found)
-    told |= estimate(bound, table, choice, timed and not blocked)
+    told |= expected(bound, table, choice, timed and not blocked)
     if as_json:
         print(json.dumps(told, ensure_ascii=False))  # noqa: T201
     else:
@@ -69,13 +69,19 @@ def describe(
     }
 
 
-def estimate(problem: Problem, readings: Readings, choice: Choice, timed: bool) -> dict[str, Any]:
+def expected(problem: Problem, readings: Readings, choice: Choice, timed: bool) -> dict[str, Any]:
     """What a fit would be, and how long it will take where that is tried."""
     if not timed:
-        return {"method": choice.method, "steps": choice.steps or METHODS[choice.method].steps, "seconds": None}
+        steps = choice.steps or METHODS[choice.name].steps
+        return {"method": choice.name, "steps": steps, "seconds": None, "reason": ""}
     method = choice.make()
-    pace = seconds_a_step(problem, readings, method)
-    return {"method": method.name, "steps": method.steps, "seconds": round(pace * method.steps, 1)}
+    found = estimate(problem, readings, method)
+    return {
+        "method": found.method,
+        "steps": choice.steps or METHODS[found.method].steps,
+        "seconds": round(found.seconds, 1),
+        "reason": found.reason,
+    }
 
 
 def _coordinate(problem: Problem, readings: Readings, axis: int) -> dict[str, Any]:
@@ -125,10 +131,10 @@ def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
     if not told["findings"]:
         console.print("nothing looks wrong.", style="green")
     if told["seconds"] is not None:
-        console.print(
-            f"a fit by {told['method']} of {told['steps']} steps will take roughly {duration(told['seconds'])} here.",
-            highlight=False,
-        )
+        steps = f" of {told['steps']} steps" if told["steps"] else ""
+        why = f", because {told['reason']}" if told["reason"] else ""
+        took = duration(told["seconds"])
+        console.print(f"A fit by {told['method']}{steps} will take roughly {took} here{why}.", highlight=False)
 
 
 def _show_coordinates(told: dict[str, Any], console: Console) -> None:

@@ -182,7 +182,7 @@ def bundle(
 def check(
     problem: Annotated[Path, typer.Argument(help="Problem file.")],
     readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
-    method: Annotated[str, typer.Option("--method", "-m", help="Whose time to estimate.")] = "law_pinn",
+    method: Annotated[str | None, typer.Option("--method", "-m", help="Whose time to estimate.")] = None,
     steps: Steps = None,
     time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
     json: Json = False,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from napinn.backend import Backend, RunOptions
+from napinn.backend import Backend, Estimate, RunOptions
 from napinn.diagnosis import judge as judge_sensors
 from napinn.diagnosis import noisy_scales
 from napinn.errors import InputError
@@ -23,7 +23,7 @@ from napinn.snapshot import Snapshot
 from napinn.splines.banded import NotPositiveError
 from napinn.splines.cost import TooSlowError
 from napinn.splines.descent import Point
-from napinn.splines.engine import Engine, Fit
+from napinn.splines.engine import Engine, Fit, estimated_seconds
 from napinn.splines.finish import fitted_model, judged, reliabilities
 from napinn.splines.journal import Journal, newest_stages
 from napinn.splines.model import SplineModel, restored, restored_spread
@@ -51,8 +51,11 @@ class SplineBackend(Backend):
             raise InputError("this fit was interrupted before its intervals were known; fit again for them.")
         return result.certainty
 
-    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
-        raise NotImplementedError
+    def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
+        reason = refusal(problem)
+        if reason is not None:
+            raise InputError(f"{reason}; use --method law_pinn.")
+        return Estimate("splines", estimated_seconds(Task(problem, readings)))
 
 
 BACKEND = SplineBackend()

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from napinn.backend import Backend, RunOptions, backend_of
+from napinn.backend import Backend, Estimate, RunOptions, backend_of
 from napinn.catalogue import METHODS, NETWORK
 from napinn.fitting import check_readings
 from napinn.intervals import Certainty, FieldSpread
@@ -17,8 +17,9 @@ from napinn.result import FitResult
 from napinn.splines.backend import TOO_LARGE, fit_splines, refusal
 from napinn.splines.cost import TooSlowError
 from napinn.splines.doubts import Kind
-from napinn.splines.engine import Fit
+from napinn.splines.engine import Fit, estimated_seconds
 from napinn.splines.method import splines
+from napinn.splines.task import Task
 
 
 class Choosing(Backend):
@@ -42,8 +43,15 @@ class Choosing(Backend):
     def how_sure(self, result: FitResult, seed: int) -> Certainty:
         return backend_of(result.method).how_sure(result, seed)
 
-    def seconds_a_step(self, problem: Problem, readings: Readings, method: Recipe) -> float:
-        raise NotImplementedError
+    def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
+        reason = refusal(problem)
+        try:
+            if reason is None:
+                return Estimate("splines", estimated_seconds(Task(problem, readings)))
+        except TooSlowError:
+            reason = TOO_LARGE
+        network = METHODS[NETWORK].make()
+        return replace(backend_of(network).estimate(problem, readings, network), reason=reason)
 
 
 BACKEND = Choosing()

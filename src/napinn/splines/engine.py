@@ -53,6 +53,12 @@ FIRST_BUDGET = 8.0
 too many for a direct solver, and the whole fit would take many minutes."""
 FINER = {1: 1.5, 2: 1.5, 3: 1.0}
 """How many times the most coefficients the last check of the mesh may take, by the number of axes."""
+AROUND_FIT = 3.0
+"""Seconds that imports, files and the report take."""
+FIRST_STEPS = 40
+"""Gauss–Newton steps of the first start."""
+USUAL_STEPS = {1: 400, 2: 500, 3: 150}
+"""Steps of a whole fit in units of one at the first mesh, by the number of axes: the mesh grows on the way."""
 SCREENINGS = 2
 
 Screen = Callable[[np.ndarray], np.ndarray]
@@ -249,3 +255,14 @@ def first_unknowns(system: System, state: State) -> np.ndarray:
             sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
         found.append(unknown.started(min(sizes, default=1.0)))
     return np.array(found)
+
+
+def estimated_seconds(task: Task) -> float:
+    """About how long a fit takes from the command to the report, by the model of cost at the first mesh.
+
+    Raises `TooSlowError` where the first start alone would use up its budget."""
+    meter = Meter(FIRST_BUDGET)
+    start = choose_start(task, 0, MOST[task.dimensions] // task.fields, meter)
+    system = System(task, first_space(task, start.cells, task.fields), 3, np.ones(len(task.readings), bool), meter)
+    meter.spend(FIRST_STEPS * system.step_seconds)
+    return AROUND_FIT + meter.spent + USUAL_STEPS[task.dimensions] * system.step_seconds
