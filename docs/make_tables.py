@@ -176,6 +176,21 @@ def backbones() -> Iterator[str]:
         yield f"| `{name}`{default} | {use} | {steps[name]['ratio']:.1f} | " + " | ".join(errors) + " |"
 
 
+def compiler_versions() -> Iterator[str]:
+    """How far short fits by other versions of jaxlib are from those by the first."""
+    versions = json.loads((RESULTS / "compiler_versions.json").read_text())["versions"]
+    first, *others = versions
+    yield f"| relative difference of rMSE to {first}; flagged readings more or fewer | " + " | ".join(others) + " |"
+    yield "|---" * (len(others) + 1) + "|"
+    for name, row in versions[first]["rows"].items():
+        cells = []
+        for other in others:
+            theirs = versions[other]["rows"][name]
+            off = abs(theirs["rmse"] / row["rmse"] - 1)
+            cells.append(f"{off:.0e}; {abs(theirs['flagged'] - row['flagged'])} of {row['flagged']:,}")
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     make.__name__: make
     for make in (
@@ -188,6 +203,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         heat_offset,
         method_order,
         backbones,
+        compiler_versions,
     )
 }
 
