@@ -80,7 +80,8 @@ def _noise_share(point: Point) -> float:
 def reliabilities(model: SplineModel, point: Point, spoilt: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """The gate's weight of every reading, judged beside those that no faulty sensor spoils; 0 for the others.
 
-    `scales` says how many times as much as others the sensor of each reading scatters. Misfits that are negligible beside the variation of the field are the field's own error and doubt no reading."""
+    `scales` says how many times as much as others the sensor of each reading scatters. Misfits that are negligible
+    beside the variation of the field are the field's own error and doubt no reading."""
     task = point.system.task
     field, readings = task.readings.field_index, task.readings
     misfits = (readings.values - point.system.everywhere @ point.state.coefficients) / (task.spread * scales)
