@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
+
+_FACTOR, _SOLVE = get_lapack_funcs(("pbtrf", "pbtrs"), dtype="d")
 
 MOST_AT_ONCE = 4_000_000
 """Entries of cell matrices that are summed at once; bounds the memory of their positions."""
@@ -32,7 +34,7 @@ class Factor:
         """The solution for one right side (n,) or several (n, k)."""
         if right.size == 0:
             return np.zeros_like(right)
-        solution, info = lapack.dpbtrs(self.lower, right, lower=1)
+        solution, info = _SOLVE(self.lower, right, lower=1)
         if info != 0:
             raise NotPositiveError
         return solution
@@ -103,7 +105,7 @@ class Banded:
         """The Cholesky factor with `added` on the diagonal."""
         columns = self.entries.reshape(self.size, self.bandwidth + 1).T.copy(order="F")
         columns[0] += added
-        lower, info = lapack.dpbtrf(columns, lower=1, overwrite_ab=1)
+        lower, info = _FACTOR(columns, lower=1, overwrite_ab=1)
         if info != 0:
             raise NotPositiveError
         return Factor(lower)

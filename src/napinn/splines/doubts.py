@@ -4,7 +4,7 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from napinn.splines.descent import Point
 from napinn.splines.journal import Level
@@ -69,9 +69,9 @@ def sign_agreement(point: Point | Level) -> float:
         mine = np.flatnonzero(system.field == field)[:MOST_NEIGHBOURS]
         if len(mine) < 3:
             continue
-        distance, near = cKDTree(places[mine]).query(places[mine], min(6, len(mine)))
+        distance, near = KDTree(places[mine]).query(places[mine], min(6, len(mine)))
         # Replicates at one place share the field's error, whatever it is; the nearest reading elsewhere decides.
-        other = near[np.arange(len(mine)), np.argmax(distance > 1e-9, axis=1)]
+        other = np.asarray(near)[np.arange(len(mine)), np.argmax(distance > 1e-9, axis=1)]
         side = np.sign(misfit[mine] - np.median(misfit[mine]))
         found.append(float(np.mean(side * side[other])))
     return max(found)

@@ -90,8 +90,16 @@ def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
         if bic < best_bic - BETTER:
             best, best_bic = law, bic
     assert best is not None
-    # A law of one peak is centred on it: the field has the location then.
-    return Mixture(best.weights, np.zeros(2), best.widths, tail) if best.components == 1 else best
+    return best if best.located else _centred(best)
+
+
+def _centred(law: Mixture) -> Mixture:
+    """A law of one peak, moved so that the peak is at zero: the field has the location then.
+
+    Its two components may share the peak with different means, so each keeps its second moment about the peak."""
+    precision = law.weights / law.widths**2
+    away = law.means - float(precision @ law.means) / float(precision.sum())
+    return Mixture(law.weights, np.zeros(2), np.hypot(law.widths, away), law.tail)
 
 
 def _first_guess(misfits: np.ndarray, components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -155,9 +155,6 @@ def restored(problem: Problem, saved: SavedArrays) -> SplineModel:
     axes = tuple(_axis(saved, number, int(degree)) for number, degree in enumerate(degrees))
     fast = frozenset(list(problem.coordinates).index(name) for name in problem.periodic)
     space = Space(axes, fields, fast)
-    law = saved.any_shape("law")
-    if law.ndim != 2 or law.shape[0] != 3 or law.shape[1] < 2 or not np.all(law[2] > 0.0):
-        raise _mismatch(saved, "law")
     noise = _checked(saved, "noise", (2, measured))
     if not np.all(noise[1] > 0.0):
         raise _mismatch(saved, "noise")
@@ -165,35 +162,52 @@ def restored(problem: Problem, saved: SavedArrays) -> SplineModel:
     residuals = len(problem.equations) + len(problem.conditions)
     return SplineModel(
         problem, space, _checked(saved, "coefficients", (space.size,)),
-        Mixture(*law.astype(float), float(_checked(saved, "tail", (1,))[0])), *noise,
+        _law(saved), noise[0], noise[1],
         (float(gate[0]), float(gate[1])), float(gate[2]),
         _checked(saved, "sizes", (residuals,)), _checked(saved, "naturals", (len(problem.unknowns),)),
     )  # fmt: skip
 
 
 MOST_DEGREE = 20
-"""More than any equation that napinn reads can ask for."""
+"""More than any equation that napinn reads can need."""
+ROUNDING = 1e-6
+"""By which the weights of a saved law may differ from a sum of one."""
 
 
 def restored_spread(model: SplineModel, saved: SavedArrays) -> SplineSpread:
     draws = saved.any_shape("draws")
-    if draws.ndim != 2 or draws.shape[1] != model.space.size or draws.dtype.kind != "f":
+    if draws.ndim != 2 or draws.shape[1] != model.space.size or not len(draws) or not _finite(draws):
         raise _mismatch(saved, "draws")
     return SplineSpread(model.space, draws.astype(float))
 
 
+def _law(saved: SavedArrays) -> Mixture:
+    """The noise law: at least one component beside the broad one, and a density."""
+    law, tail = saved.any_shape("law"), float(_checked(saved, "tail", (1,))[0])
+    if law.ndim != 2 or law.shape[0] != 3 or law.shape[1] < 2 or not _finite(law):
+        raise _mismatch(saved, "law")
+    weights, means, widths = law.astype(float)
+    if np.any(weights < 0.0) or np.any(widths <= 0.0) or tail < 0.0 or abs(weights.sum() + tail - 1.0) > ROUNDING:
+        raise _mismatch(saved, "law")
+    return Mixture(weights, means, widths, tail)
+
+
 def _axis(saved: SavedArrays, number: int, degree: int) -> Axis:
     breaks = saved.any_shape(f"breaks.{number}")
-    if breaks.ndim != 1 or len(breaks) < 2 or breaks.dtype.kind != "f" or not np.all(np.diff(breaks) > 0.0):
+    if breaks.ndim != 1 or len(breaks) < 2 or not _finite(breaks) or not np.all(np.diff(breaks) > 0.0):
         raise _mismatch(saved, f"breaks.{number}")
     return Axis(breaks.astype(float), degree)
 
 
 def _checked(saved: SavedArrays, name: str, shape: tuple[int, ...]) -> np.ndarray:
     array = saved.of_shape(name, shape)
-    if array is None or array.dtype.kind not in "fi" or not np.all(np.isfinite(array)):
+    if array is None or not _finite(array):
         raise _mismatch(saved, name)
     return array.astype(float)
+
+
+def _finite(array: np.ndarray) -> bool:
+    return array.dtype.kind in "fi" and bool(np.all(np.isfinite(array)))
 
 
 def _mismatch(saved: SavedArrays, name: str) -> InputError:

@@ -82,7 +82,7 @@ class _Smoother:
                 product = sparse.kron(product, _along_axis(space.axes[number], number == bent), format="csr")
             total = total + product
         matrix = Banded(space.size, space.bandwidth)
-        matrix.add_sparse(sparse.kron(total, sparse.diags_array(1.0 / self.scale**2), format="csr"))
+        matrix.add_sparse(sparse.csr_array(sparse.kron(total, sparse.diags_array(1.0 / self.scale**2))))
         return matrix
 
     def coefficients(self, stiffness: float) -> np.ndarray:

@@ -230,7 +230,7 @@ def _along(matrix: sparse.csr_array, tensor: np.ndarray, position: int) -> np.nd
     """A matrix applied along one axis of a tensor."""
     moved = np.moveaxis(tensor, position, 0)
     product = matrix @ moved.reshape(moved.shape[0], -1)
-    return np.moveaxis(product.reshape(matrix.shape[0], *moved.shape[1:]), 0, position)
+    return np.moveaxis(product.reshape(len(product), *moved.shape[1:]), 0, position)
 
 
 def box_grid(space: Space, points: int) -> PointGrid:

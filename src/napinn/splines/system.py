@@ -6,8 +6,10 @@
 
 N is the number of readings that count and ε the relative error that the equations are allowed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -187,17 +189,18 @@ class System:
         found = []
         for field, scale in enumerate(self.task.scale):
             low, high = (self.space.design(place, field, orders) for place in points)
-            found.append((sparse.diags_array(weight / scale) @ (high - low)).tocsr())
+            found.append(sparse.csr_array(sparse.diags_array(weight / scale) @ (high - low)))
         return found
 
     @cached_property
     def jump_matrix(self) -> sparse.csr_array | None:
         if not self.jumps:
             return None
-        return sum((rows.T @ rows for rows in self.jumps[1:]), start=self.jumps[0].T @ self.jumps[0]).tocsr()
+        rows = sparse.csr_array(sparse.vstack(self.jumps))
+        return sparse.csr_array(rows.T @ rows)
 
 
-def _residual(grid: PointGrid, value: object, partials: dict[Leaf, object]) -> Residual:
+def _residual(grid: PointGrid, value: Any, partials: Mapping[Leaf, Any]) -> Residual:
     shape = (grid.cells, grid.points)
     fields = {leaf: np.broadcast_to(part, shape) for leaf, part in partials.items() if isinstance(leaf, Derivative)}
     unknowns = {

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from napinn.equations import Condition, Constant, Coordinate, Derivative, Equation, Given, Leaf, Unknown
 from napinn.equations.tree import Expression
@@ -127,7 +127,7 @@ class Task:
         if len(values) < NEIGHBOURS:
             return float(np.std(values)) or abs(_median(values)) or 1.0
         scaled = self.points[mine] / self.lengths
-        _, near = cKDTree(scaled).query(scaled, NEIGHBOURS)
+        _, near = KDTree(scaled).query(scaled, NEIGHBOURS)
         found = float(np.std(np.median(values[near], axis=1)))
         return found or float(np.std(values)) or abs(_median(values)) or 1.0
 

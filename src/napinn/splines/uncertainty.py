@@ -8,7 +8,7 @@ readings (sensors, or stretches of time) are independent: the influence of each 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 from scipy.special import ndtri, stdtrit
 
 from napinn.certainty.groups import groups_of
@@ -104,7 +104,8 @@ def _draws(point: Point, covariance: np.ndarray) -> np.ndarray:
     ratio = float(np.mean(score**2) / np.mean(curvature))
     white = np.sqrt(ratio) * random.normal(size=(system.space.size, DRAWS))
     # The lower factor L of the normal matrix gives draws of covariance (L Lᵀ)⁻¹ as solutions of Lᵀ x = white.
-    own, info = lapack.dtbtrs(solution.factor.lower, white, uplo="L", trans="T")
+    (solve_triangular,) = get_lapack_funcs(("tbtrs",), dtype="d")
+    own, info = solve_triangular(solution.factor.lower, white, uplo="L", trans="T")
     assert info == 0
     border = solution.normal.border[:, solution.normal.active]
     if border.shape[1]:

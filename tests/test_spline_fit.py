@@ -1,0 +1,390 @@
+"""Fits with splines end to end: recovered numbers, kept promises about inputs, runs on disk, and how a fit may end."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from napinn import Clock, Columns, FitStatus, InputError, Problem, Table, Unknown, fit, how_sure, load, read_table, save
+from napinn.run_folder import CERTAINTY, MODEL
+from napinn.splines.method import splines
+from napinn.splines.model import SplineModel
+
+DECAY = 0.8
+
+
+def fitted(problem, table, columns=None, **options):
+    return fit(problem, read_table(table, tuple(problem.coordinates), problem.fields, columns), splines(), **options)
+
+
+def covers(result, truth):
+    """Whether the interval of every unknown holds its true value."""
+    intervals = result.certainty.intervals
+    return all(intervals[name].low <= value <= intervals[name].high for name, value in truth.items())
+
+
+def decaying(count, noise, seed=0, rate=DECAY):
+    random = np.random.default_rng(seed)
+    times = np.sort(random.uniform(0.0, 3.0, count))
+    return pd.DataFrame({"t": times, "u": np.exp(-rate * times) + random.normal(0.0, noise, count)})
+
+
+def small_decay():
+    return Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3, low=0.0)})
+
+
+@pytest.fixture(scope="module")
+def clean():
+    """A fit of few readings, shared by tests that only read it."""
+    return fitted(small_decay(), decaying(40, 0.02))
+
+
+@pytest.fixture(scope="module")
+def decayed(decay_problem, decay_readings):
+    """A fit of 400 readings, every tenth a gross error: enough to learn the noise law."""
+    return fit(decay_problem, decay_readings, splines())
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, clean):
+    folder = tmp_path_factory.mktemp("runs") / "clean"
+    save(clean, folder)
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path, saved):
+    """A run that a test may damage."""
+    return shutil.copytree(saved, tmp_path / "run")
+
+
+# ---- recovered numbers -----------------------------------------------------------------------------------------------
+def test_a_rate_is_recovered_within_a_narrow_interval(clean):
+    assert clean.status is FitStatus.CONVERGED
+    assert covers(clean, {"k": DECAY})
+    interval = clean.certainty.intervals["k"]
+    assert interval.high - interval.low < 0.15 * DECAY
+    grid = np.linspace(0.0, 3.0, 50)
+    assert np.abs(clean.field.at(t=grid)["u"] - np.exp(-DECAY * grid)).max() < 0.02
+    assert not clean.flagged.any()
+
+
+def test_the_noise_law_is_learned_and_gross_errors_are_flagged(decayed):
+    outlier = np.arange(400) % 10 == 0
+    assert decayed.status is FitStatus.CONVERGED
+    assert covers(decayed, {"k": DECAY})
+    assert decayed.unknowns["k"] == pytest.approx(DECAY, rel=0.02)
+    assert decayed.flagged[outlier].all()
+    assert decayed.flagged[~outlier].mean() <= 0.03
+    noise = decayed.noise["u"]
+    places = np.linspace(-0.1, 0.1, 2001)
+    density = np.exp(noise.log_prob(places))
+    peak = places[np.argmax(density)]
+    assert abs(peak) < 0.01
+    # Nine readings of ten are Gaussian with a deviation of 0.02.
+    assert density.max() == pytest.approx(0.9 / (0.02 * np.sqrt(2.0 * np.pi)), rel=0.25)
+
+
+def test_the_spread_of_the_field_is_its_error(clean):
+    grid = np.linspace(0.0, 3.0, 50)[:, None]
+    spread = clean.certainty.spread(grid)[:, 0]
+    error = np.abs(clean.field(grid)[:, 0] - np.exp(-DECAY * grid[:, 0]))
+    assert (error < 4.0 * spread).all()
+    assert (spread < 0.02).all()
+
+
+def test_a_heat_equation_with_outliers():
+    random = np.random.default_rng(5)
+    x, t = random.uniform(0.0, 1.0, 300), random.uniform(0.0, 1.0, 300)
+    values = np.sin(np.pi * x) * np.exp(-0.1 * np.pi**2 * t) + random.normal(0.0, 0.02, 300)
+    outlier = np.arange(300) % 20 == 7
+    values[outlier] += random.choice([-1.0, 1.0], outlier.sum()) * random.uniform(0.4, 1.0, outlier.sum())
+    problem = Problem({"x": (0.0, 1.0), "t": (0.0, 1.0)}, ("u",), ("u_t = D*u_xx",), {"D": Unknown(1.0, low=0.0)})
+    result = fitted(problem, pd.DataFrame({"x": x, "t": t, "u": values}))
+    assert result.status.trusted
+    assert covers(result, {"D": 0.1})
+    assert result.unknowns["D"] == pytest.approx(0.1, rel=0.1)
+    assert result.flagged[outlier].all()
+    assert result.flagged[~outlier].mean() <= 0.03
+
+
+def test_a_hidden_field_is_found():
+    """An oscillator whose position alone is measured."""
+    random = np.random.default_rng(1)
+    times = np.linspace(0.0, 6.0, 150)
+    table = pd.DataFrame({"t": times, "p": np.cos(2.0 * times) + random.normal(0.0, 0.03, 150)})
+    problem = Problem({"t": (0.0, 6.0)}, ("p",), ("p_t = v", "v_t = -s*p"), {"s": Unknown(2.0, low=0.0)}, hidden=("v",))
+    result = fitted(problem, table)
+    assert covers(result, {"s": 4.0})
+    assert result.unknowns["s"] == pytest.approx(4.0, rel=0.02)
+    grid = np.linspace(0.0, 6.0, 50)
+    assert np.abs(result.field.at(t=grid)["v"] + 2.0 * np.sin(2.0 * grid)).max() < 0.1
+
+
+# ---- inputs ----------------------------------------------------------------------------------------------------------
+def test_dates_are_as_good_as_numbers(clean):
+    table = clean.readings.table
+    moments = pd.Timestamp("2024-02-28") + pd.to_timedelta(table["t"], unit="D")
+    dated = fitted(small_decay(), table.assign(t=moments), Columns(clocks={"t": Clock("days", "2024-02-28")}))
+    assert dated.unknowns["k"] == pytest.approx(clean.unknowns["k"], rel=1e-6)
+
+
+def test_known_deviations_weigh_the_readings():
+    """Every second reading scatters ten times as much, and says so."""
+    table = decaying(120, 0.01, seed=2)
+    sigma = np.where(np.arange(120) % 2, 0.1, 0.01)
+    table["u"] = np.exp(-DECAY * table["t"]) + sigma * np.random.default_rng(3).normal(size=120)
+    told = fitted(small_decay(), table.assign(sigma=sigma))
+    untold = fitted(small_decay(), table)
+    assert covers(told, {"k": DECAY})
+    assert told.certainty.intervals["k"].error < untold.certainty.intervals["k"].error
+    assert told.flagged.mean() <= 0.03
+    assert untold.flagged[1::2].mean() > 0.1
+
+
+def test_a_condition_holds():
+    table = decaying(120, 0.03)
+    problem = Problem(
+        {"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3, low=0.0)}, conditions=("u = 1 at t = 0",)
+    )
+    held, free = fitted(problem, table), fitted(small_decay(), table)
+    assert float(held.field.at(t=0.0)["u"]) == pytest.approx(1.0, abs=1e-3)
+    assert covers(held, {"k": DECAY})
+    # A known start tells more of the rate.
+    assert held.certainty.intervals["k"].error < free.certainty.intervals["k"].error
+
+
+def test_an_unknown_of_a_condition_is_found():
+    problem = Problem(
+        {"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3, low=0.0), "a": Unknown(2.0)},
+        conditions=("u = a at t = 0",),
+    )  # fmt: skip
+    result = fitted(problem, decaying(120, 0.03))
+    assert covers(result, {"k": DECAY, "a": 1.0})
+    assert result.certainty.correlation is not None
+
+
+def test_a_periodic_wave_repeats_itself():
+    random = np.random.default_rng(7)
+    x, t = random.uniform(0.0, 1.0, 200), random.uniform(0.0, 0.5, 200)
+    values = np.sin(2.0 * np.pi * (x - 0.7 * t)) + random.normal(0.0, 0.03, 200)
+    problem = Problem(
+        {"x": (0.0, 1.0), "t": (0.0, 0.5)}, ("u",), ("u_t = -c*u_x",), {"c": Unknown(0.3)}, periodic=("x",)
+    )
+    result = fitted(problem, pd.DataFrame({"x": x, "t": t, "u": values}))
+    assert covers(result, {"c": 0.7})
+    times = np.linspace(0.0, 0.5, 20)
+    ends = [result.field.at(x=place, t=times)["u"] for place in (0.0, 1.0)]
+    np.testing.assert_allclose(ends[0], ends[1], atol=5e-3)
+
+
+def test_a_table_is_a_known_forcing():
+    """u' = q - k u with q = 2 t: u = 2 t / k - 2 / k² (1 - exp(-k t)) from rest."""
+    times = np.linspace(0.0, 3.0, 120)
+    exact = 2.0 * times / DECAY - 2.0 / DECAY**2 * (1.0 - np.exp(-DECAY * times))
+    noisy = exact + np.random.default_rng(4).normal(0.0, 0.02, 120)
+    nodes = np.linspace(0.0, 3.0, 31)
+    problem = Problem(
+        {"t": (0.0, 3.0)}, ("u",), ("u_t = q - k*u",), {"k": Unknown(0.3, low=0.0)},
+        tables={"q": Table(("t",), (nodes,), 2.0 * nodes)},
+    )  # fmt: skip
+    result = fitted(problem, pd.DataFrame({"t": times, "u": noisy}))
+    assert covers(result, {"k": DECAY})
+    assert result.unknowns["k"] == pytest.approx(DECAY, rel=0.02)
+
+
+def test_two_unknowns_that_only_count_together_are_named():
+    problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -(a + b)*u",), {"a": Unknown(0.3), "b": Unknown(0.2)})
+    result = fitted(problem, decaying(120, 0.03))
+    assert not result.status.trusted
+    assert sum(result.unknowns.values()) == pytest.approx(DECAY, rel=0.05)
+    assert any("'a'" in note and "'b'" in note for note in (*result.certainty.undetermined, *result.notes))
+
+
+# ---- the same again --------------------------------------------------------------------------------------------------
+def test_the_same_seed_gives_the_same_numbers(clean):
+    again = fit(clean.problem, clean.readings, splines(), seed=0)
+    assert again.unknowns == clean.unknowns
+    np.testing.assert_array_equal(again.predicted, clean.predicted)
+    np.testing.assert_array_equal(again.reliability, clean.reliability)
+    assert again.certainty.intervals == clean.certainty.intervals
+
+
+def test_a_fit_needs_no_jax(tmp_path):
+    script = """
+import sys
+import numpy as np, pandas as pd
+import napinn
+from napinn.splines.method import splines
+t = np.linspace(0.0, 3.0, 30)
+u = np.exp(-0.8 * t) + np.random.default_rng(0).normal(0.0, 0.02, 30)
+problem = napinn.Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": napinn.Unknown(0.3)})
+result = napinn.fit(problem, napinn.read_table(pd.DataFrame({"t": t, "u": u}), ("t",), ("u",)), splines())
+napinn.save(result, sys.argv[1])
+assert napinn.load(sys.argv[1]).unknowns == result.unknowns
+assert napinn.how_sure(result).intervals
+assert not [name for name in ("jax", "equinox", "optax", "diffrax") if name in sys.modules]
+"""
+    command = [sys.executable, "-c", script, str(tmp_path / "run")]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+# ---- runs on disk ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("which", ["clean", "decayed"])
+def test_a_run_survives_the_disk(which, request, tmp_path):
+    result = request.getfixturevalue(which)
+    save(result, tmp_path / "run")
+    again = load(tmp_path / "run")
+    grid = np.linspace(0.0, 3.0, 77)[:, None]
+    assert isinstance(again.model, SplineModel)
+    assert again.method == result.method
+    assert again.unknowns == result.unknowns
+    assert again.certainty.intervals == result.certainty.intervals
+    assert again.certainty.source == result.certainty.source
+    assert (again.status, again.notes, again.seed) == (result.status, result.notes, result.seed)
+    np.testing.assert_array_equal(again.field(grid), result.field(grid))
+    # Draws of the field are kept in single precision.
+    np.testing.assert_allclose(again.certainty.spread(grid), result.certainty.spread(grid), rtol=1e-5)
+    np.testing.assert_allclose(again.predicted, result.predicted, rtol=1e-12)
+    np.testing.assert_allclose(again.reliability, result.reliability, rtol=1e-12)
+    misfits = np.linspace(-1.0, 1.0, 200)
+    np.testing.assert_array_equal(again.noise["u"].log_prob(misfits), result.noise["u"].log_prob(misfits))
+    np.testing.assert_array_equal(again.model.equation_units, result.model.equation_units)
+    np.testing.assert_array_equal(again.model.unknown_units, result.model.unknown_units)
+    assert again.model.gate == result.model.gate
+    assert again.model.noise_share == result.model.noise_share
+    assert how_sure(again).intervals == result.certainty.intervals
+
+
+def with_arrays(path, **changed):
+    """Write an archive again with some of its arrays changed, or left out where they are None."""
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {**archive, **changed}
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+
+
+def first_array(path, name):
+    with np.load(path, allow_pickle=False) as archive:
+        return archive[name]
+
+
+DAMAGES = {
+    "degrees missing": ("degrees", lambda _: None),
+    "degrees not whole": ("degrees", lambda array: array + 0.5),
+    "degrees too high": ("degrees", lambda array: np.full_like(array, 10**6)),
+    "degrees negative": ("degrees", lambda array: -array),
+    "degrees of another count": ("degrees", lambda array: np.append(array, 4)),
+    "breaks descending": ("breaks.0", lambda array: array[::-1]),
+    "breaks repeated": ("breaks.0", lambda array: np.repeat(array, 2)),
+    "one break": ("breaks.0", lambda array: array[:1]),
+    "breaks infinite": ("breaks.0", lambda array: np.append(array[:-1], np.inf)),
+    "breaks not a number": ("breaks.0", lambda array: np.full_like(array, np.nan)),
+    "breaks of text": ("breaks.0", lambda array: array.astype(str)),
+    "breaks missing": ("breaks.0", lambda _: None),
+    "a cell more": ("breaks.0", lambda array: np.append(array, array[-1] + 1.0)),
+    "too few coefficients": ("coefficients", lambda array: array[:-1]),
+    "coefficients not a number": ("coefficients", lambda array: np.full_like(array, np.nan)),
+    "complex coefficients": ("coefficients", lambda array: array.astype(complex)),
+    "coefficients missing": ("coefficients", lambda _: None),
+    "law without components": ("law", lambda array: array[:, :1]),
+    "law of two rows": ("law", lambda array: array[:2]),
+    "law of no width": ("law", lambda array: array * np.array([[1.0], [1.0], [0.0]])),
+    "law of negative weight": ("law", lambda array: array * np.array([[-1.0], [1.0], [1.0]])),
+    "law that is no density": ("law", lambda array: array * np.array([[2.0], [1.0], [1.0]])),
+    "law not a number": ("law", lambda array: np.full_like(array, np.nan)),
+    "law of text": ("law", lambda array: array.astype(str)),
+    "negative tail": ("tail", lambda array: array - 2.0),
+    "noise of no scale": ("noise", lambda array: np.zeros_like(array)),
+    "noise of another field": ("noise", lambda array: np.repeat(array, 2, axis=1)),
+    "gate of another count": ("gate", lambda array: array[:2]),
+    "sizes of another count": ("sizes", lambda array: np.append(array, 1.0)),
+    "naturals missing": ("naturals", lambda _: None),
+}
+
+
+@pytest.mark.parametrize(("name", "change"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_model_is_refused_in_one_sentence(run, name, change):
+    with_arrays(run / MODEL, **{name: change(first_array(run / MODEL, name))})
+    with pytest.raises(InputError, match=r"model\.npz does not match the settings of the run \(array '") as refused:
+        load(run)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda _: None, lambda draws: draws[:, :-1], lambda draws: draws[:0], lambda draws: draws.astype(str),
+     lambda draws: draws.ravel(), lambda draws: np.full_like(draws, np.nan)],
+    ids=["missing", "too few", "none", "text", "flat", "not a number"],
+)  # fmt: skip
+def test_a_damaged_spread_is_refused_in_one_sentence(run, change):
+    with_arrays(run / CERTAINTY, draws=change(first_array(run / CERTAINTY, "draws")))
+    with pytest.raises(InputError, match=r"certainty\.npz does not match the settings of the run"):
+        load(run)
+
+
+# ---- how a fit may end -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("calls", [0, 4])
+def test_an_interrupt_gives_what_was_found_so_far(calls, tmp_path):
+    seen = []
+
+    def interrupt(snapshot):
+        seen.append(snapshot)
+        if len(seen) > calls:
+            raise KeyboardInterrupt
+
+    result = fitted(small_decay(), decaying(40, 0.02), progress=interrupt)
+    assert result.status is FitStatus.INTERRUPTED
+    assert len(result.history) == calls + 1
+    assert np.isfinite(result.predicted).all()
+    assert np.abs(result.misfits).mean() < 0.1
+    assert ((result.reliability >= 0.0) & (result.reliability <= 1.0)).all()
+    with pytest.raises(InputError, match="interrupted before its intervals were known"):
+        how_sure(result)
+    save(result, tmp_path / "run")
+    assert load(tmp_path / "run").status is FitStatus.INTERRUPTED
+
+
+def test_an_interrupt_while_the_first_mesh_is_chosen_gives_the_smoothed_readings(monkeypatch):
+    from napinn.splines import engine
+
+    real, calls = engine.choose_start, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(engine, "choose_start", interrupted)
+    result = fitted(small_decay(), decaying(40, 0.02))
+    assert result.status is FitStatus.INTERRUPTED
+    assert result.unknowns == {"k": 0.3}
+    assert np.abs(result.misfits).mean() < 0.1
+
+
+def test_progress_tells_of_tolerance_mesh_and_unknowns(clean):
+    assert {"total", "equation", "data", "tolerance", "cells", "k"} <= set(clean.history.columns)
+    assert clean.history["tolerance"].iloc[-1] < clean.history["tolerance"].iloc[0]
+
+
+# ---- what splines refuse ---------------------------------------------------------------------------------------------
+def test_a_python_function_is_refused_in_one_sentence():
+    def equation(place, field, unknown):
+        return field.u_t + unknown.k * field.u
+
+    problem = Problem({"t": (0.0, 3.0)}, ("u",), (equation,), {"k": Unknown(0.3)})
+    with pytest.raises(InputError, match=r"an equation is a Python function.*law_pinn\.$"):
+        fitted(problem, decaying(40, 0.02))
+
+
+def test_four_coordinates_are_refused_in_one_sentence():
+    names = ("x", "y", "z", "t")
+    problem = Problem(dict.fromkeys(names, (0.0, 1.0)), ("u",), ("u_t = D*(u_xx + u_yy + u_zz)",), {"D": Unknown(0.3)})
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({**{name: random.uniform(size=30) for name in names}, "u": random.normal(size=30)})
+    with pytest.raises(InputError, match=r"4 coordinates, and splines take at most 3.*law_pinn\.$"):
+        fitted(problem, table)
