@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from napinn import fitting
+from napinn import fitting, network_backend
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.names import BENCHMARKS, PAPER
 from napinn.benchmarks.scores import score
@@ -59,11 +59,11 @@ def run(name: str, method: Method) -> dict[str, Any]:
 
 def main() -> None:
     # The point is to see what a refused version would have computed.
-    fitting.check_compiler = lambda: None
+    network_backend.check_compiler = lambda: None
     flags = os.environ.get("XLA_FLAGS", "")
     version = " ".join(filter(None, (metadata.version("jaxlib"), flags)))
     rows = {name: run(benchmark, method) for name, benchmark, method in fits()}
-    kept = json.loads(TARGET.read_text()) if TARGET.exists() else {"versions": {}}
+    kept: dict[str, Any] = json.loads(TARGET.read_text()) if TARGET.exists() else {"versions": {}}
     kept["made_by"] = "python benchmarks/compiler_versions.py"
     kept["versions"][version] = {**provenance(), "rows": rows}
     TARGET.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")

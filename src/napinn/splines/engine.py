@@ -144,9 +144,10 @@ class Engine:
 
     def smoothed_point(self) -> Point:
         """The smoothed readings, for a fit that ended before anything else was found."""
-        system, state = self._smoothed(
-            self.start or choose_start(self.task, self.seed, MOST[self.task.dimensions], self.meter)
-        )
+        self.meter.limit = float("inf")
+        most = MOST[self.task.dimensions] // self.task.fields
+        system, state = self._smoothed(self.start or choose_start(self.task, self.seed, most, self.meter))
+        state = replace(state, unknowns=first_unknowns(system, state))
         return point_of(solve(system, measured_units(system, state), 1.0, state, steps=0, free=False))
 
     def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:

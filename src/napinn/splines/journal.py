@@ -67,7 +67,7 @@ def level_of(task: Task, meter: Meter, arrays: dict[str, np.ndarray]) -> Level:
     fast = frozenset(task.axis_of[name] for name in task.problem.periodic)
     system = System(task, Space(axes, task.fields, fast), int(arrays["points"]), arrays["used"], meter)
     shape = arrays["law"]
-    law: Law = Mixture(*shape, float(arrays["tail"])) if shape.shape[1] else Cauchy()
+    law: Law = Mixture(shape[0], shape[1], shape[2], float(arrays["tail"])) if shape.shape[1] else Cauchy()
     state = State(arrays["coefficients"], arrays["unknowns"], arrays["offsets"], arrays["sigma"], law)
     tolerance, price, parameters, share = map(float, arrays["numbers"])
     return Level(system, state, tolerance, price, parameters, share, arrays["errors"])
