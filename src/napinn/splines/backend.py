@@ -11,7 +11,7 @@ from napinn.backend import Backend, Estimate, RunOptions
 from napinn.diagnosis import judge as judge_sensors
 from napinn.diagnosis import noisy_scales
 from napinn.errors import InputError
-from napinn.intervals import Certainty, FieldSpread
+from napinn.intervals import Certainty, FieldSpread, Interval
 from napinn.io.saved import SavedArrays
 from napinn.model import FittedModel
 from napinn.problem import Problem
@@ -163,7 +163,10 @@ def _interrupted(request: Request, recorder: _Recorder, engine: Engine) -> FitRe
 
 def _failed(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
     point = recorder.newest or engine.smoothed_point()
-    return replace(_result(request, recorder, point), status=FitStatus.DIVERGED)
+    certainty = certainty_of(point, np.zeros(len(request.problem.unknowns)))
+    opened = {name: Interval(-np.inf, np.inf, np.inf) for name in request.problem.unknowns}
+    result = replace(_result(request, recorder, point), status=FitStatus.DIVERGED)
+    return replace(result, certainty=replace(certainty, intervals=opened))
 
 
 def _result(request: Request, recorder: _Recorder, point: Point) -> FitResult:

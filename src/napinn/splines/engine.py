@@ -164,10 +164,10 @@ class Engine:
             """From given unknowns, or where there are none from those of the weak form."""
             system, state = self._smoothed(first)
             least = measured_units(system, state)
-            if given is None:
-                given = weak_start(system, state, least)
-            begun = state if given is None else replace(state, unknowns=given)
             try:
+                if given is None:
+                    given = weak_start(system, state, least)
+                begun = state if given is None else replace(state, unknowns=given)
                 level = Descent(name, least, most, self.watch, self.journal).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return

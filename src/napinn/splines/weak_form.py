@@ -85,7 +85,8 @@ def _regressed(
     rows, misfit = np.concatenate(matrix), np.concatenate(right)
     if not (np.isfinite(rows).all() and np.isfinite(misfit).all()):
         return None
-    reached = np.abs(rows).sum(axis=0) > 0.0
+    # A column of subnormal numbers cannot be scaled: its unknown leaves no trace at this start.
+    reached = np.abs(rows).max(axis=0) > np.sqrt(np.finfo(float).tiny)
     if not reached.any():
         return None
     after = unknowns.copy()
@@ -98,7 +99,7 @@ def _regressed(
 
 
 def _robust_step(rows: np.ndarray, misfit: np.ndarray) -> np.ndarray:
-    size = np.sqrt(np.mean(rows**2, axis=0))
+    size = np.abs(rows).max(axis=0)
     scaled, weight = rows / size, np.ones(len(misfit))
     step = np.zeros(rows.shape[1])
     for _ in range(ROBUST_ROUNDS):
