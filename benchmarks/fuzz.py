@@ -39,8 +39,10 @@ from napinn.io import read_file
 from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
 from napinn.problem_file import load_problem_file
+from napinn.readings import Readings
 from napinn.request import Request, read_request
 from napinn.run_folder import begin, save
+from napinn.splines.method import splines
 from napinn.suiting import suited
 from napinn.training import Method
 from napinn.training import begin as first_state
@@ -209,16 +211,26 @@ def small_method() -> Method:
     return law_pinn(12, warm_up=4, law_steps=4, backbone=MLP(4, 1), collocation_batch=8, reading_batch=8, log_every=2)
 
 
-def small_run(folder: Path) -> tuple[Request, bytes]:
-    """A finished run in a folder, and one of its checkpoints."""
+def small_problem() -> tuple[Problem, Readings]:
     times = np.linspace(0.0, 3.0, 20)
     table = pd.DataFrame({"t": times, "u": np.exp(-times)})
     problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
-    request = Request(problem, read_table(table, ("t",), ("u",)), small_method())
+    return problem, read_table(table, ("t",), ("u",))
+
+
+def spline_run(folder: Path) -> None:
+    """A finished run with splines, which has intervals from the beginning."""
+    save(fit(*small_problem(), splines()), folder)
+
+
+def small_run(folder: Path) -> tuple[Request, bytes]:
+    """A finished run in a folder, and one of its checkpoints."""
+    problem, readings = small_problem()
+    request = Request(problem, readings, small_method())
     folder.mkdir()
     begin(request, folder)
     kept = Checkpoints(folder, every=0.0)
-    result = fit(problem, request.readings, request.method, checkpoints=kept)
+    result = fit(problem, readings, request.method, checkpoints=kept)
     content = found(folder)[-1].read_bytes()
     save(result, folder)
     return request, content
@@ -258,12 +270,27 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
         seen |= trial.file(path.name.removeprefix("r"), path, content, lambda path=path: tidied(path))
     for name in ("result.json", "model.npz", "readings.csv", "history.csv"):
         seen |= trial.file(f"run folder, {name}", run / name, (run / name).read_bytes(), lambda: load(run))
+    splined = where / "splined"
+    spline_run(splined)
+    for name in ("result.json", "model.npz", "certainty.npz"):
+        path = splined / name
+        seen |= trial.file(f"run with splines, {name}", path, path.read_bytes(), lambda: looked_at(splined))
     write_verification(Verification((Check("forward solution", Outcome.PASS, "It agrees.", {"x": 0.01}),)), run)
     told = run / "verify.json"
     seen |= trial.file(f"run folder, {told.name}", told, told.read_bytes(), lambda: read_verification(run))
     (run / "result.json").unlink()
     asked = run / "request.json"
     return seen | trial.file("request.json", asked, asked.read_bytes(), lambda: read_request(run))
+
+
+def looked_at(folder: Path) -> None:
+    """A run, and what is computed from its arrays: the field, its spread, the noise law."""
+    result, places = load(folder), np.linspace(0.0, 3.0, 7)[:, None]
+    result.field(places)
+    if result.certainty is not None:
+        result.certainty.spread(places)
+    for noise in result.noise.values():
+        noise.log_prob(places[:, 0])
 
 
 def tidied(path: Path) -> Any:

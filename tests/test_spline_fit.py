@@ -1,6 +1,5 @@
-"""Fits with splines end to end: recovered numbers, kept promises about inputs, runs on disk, and how a fit may end."""
+"""Fits with splines end to end: recovered numbers, and kept promises about inputs."""
 
-import shutil
 import subprocess
 import sys
 
@@ -8,32 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn import Clock, Columns, FitStatus, InputError, Problem, Table, Unknown, fit, how_sure, load, read_table, save
-from napinn.run_folder import CERTAINTY, MODEL
+from napinn import Clock, Columns, FitStatus, Problem, Table, Unknown, fit
 from napinn.splines.method import splines
-from napinn.splines.model import SplineModel
-
-DECAY = 0.8
-
-
-def fitted(problem, table, columns=None, **options):
-    return fit(problem, read_table(table, tuple(problem.coordinates), problem.fields, columns), splines(), **options)
+from spline_cases import DECAY, decaying, fitted, small_decay
 
 
 def covers(result, truth):
     """Whether the interval of every unknown holds its true value."""
     intervals = result.certainty.intervals
     return all(intervals[name].low <= value <= intervals[name].high for name, value in truth.items())
-
-
-def decaying(count, noise, seed=0, rate=DECAY):
-    random = np.random.default_rng(seed)
-    times = np.sort(random.uniform(0.0, 3.0, count))
-    return pd.DataFrame({"t": times, "u": np.exp(-rate * times) + random.normal(0.0, noise, count)})
-
-
-def small_decay():
-    return Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3, low=0.0)})
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +28,6 @@ def clean():
 def decayed(decay_problem, decay_readings):
     """A fit of 400 readings, every tenth a gross error: enough to learn the noise law."""
     return fit(decay_problem, decay_readings, splines())
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory, clean):
-    folder = tmp_path_factory.mktemp("runs") / "clean"
-    save(clean, folder)
-    return folder
-
-
-@pytest.fixture
-def run(tmp_path, saved):
-    """A run that a test may damage."""
-    return shutil.copytree(saved, tmp_path / "run")
 
 
 # ---- recovered numbers -----------------------------------------------------------------------------------------------
@@ -231,160 +200,3 @@ assert not [name for name in ("jax", "equinox", "optax", "diffrax") if name in s
     command = [sys.executable, "-c", script, str(tmp_path / "run")]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-
-
-# ---- runs on disk ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("which", ["clean", "decayed"])
-def test_a_run_survives_the_disk(which, request, tmp_path):
-    result = request.getfixturevalue(which)
-    save(result, tmp_path / "run")
-    again = load(tmp_path / "run")
-    grid = np.linspace(0.0, 3.0, 77)[:, None]
-    assert isinstance(again.model, SplineModel)
-    assert again.method == result.method
-    assert again.unknowns == result.unknowns
-    assert again.certainty.intervals == result.certainty.intervals
-    assert again.certainty.source == result.certainty.source
-    assert (again.status, again.notes, again.seed) == (result.status, result.notes, result.seed)
-    np.testing.assert_array_equal(again.field(grid), result.field(grid))
-    # Draws of the field are kept in single precision.
-    np.testing.assert_allclose(again.certainty.spread(grid), result.certainty.spread(grid), rtol=1e-5)
-    np.testing.assert_allclose(again.predicted, result.predicted, rtol=1e-12)
-    np.testing.assert_allclose(again.reliability, result.reliability, rtol=1e-12)
-    misfits = np.linspace(-1.0, 1.0, 200)
-    np.testing.assert_array_equal(again.noise["u"].log_prob(misfits), result.noise["u"].log_prob(misfits))
-    np.testing.assert_array_equal(again.model.equation_units, result.model.equation_units)
-    np.testing.assert_array_equal(again.model.unknown_units, result.model.unknown_units)
-    assert again.model.gate == result.model.gate
-    assert again.model.noise_share == result.model.noise_share
-    assert how_sure(again).intervals == result.certainty.intervals
-
-
-def with_arrays(path, **changed):
-    """Write an archive again with some of its arrays changed, or left out where they are None."""
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {**archive, **changed}
-    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
-
-
-def first_array(path, name):
-    with np.load(path, allow_pickle=False) as archive:
-        return archive[name]
-
-
-DAMAGES = {
-    "degrees missing": ("degrees", lambda _: None),
-    "degrees not whole": ("degrees", lambda array: array + 0.5),
-    "degrees too high": ("degrees", lambda array: np.full_like(array, 10**6)),
-    "degrees negative": ("degrees", lambda array: -array),
-    "degrees of another count": ("degrees", lambda array: np.append(array, 4)),
-    "breaks descending": ("breaks.0", lambda array: array[::-1]),
-    "breaks repeated": ("breaks.0", lambda array: np.repeat(array, 2)),
-    "one break": ("breaks.0", lambda array: array[:1]),
-    "breaks infinite": ("breaks.0", lambda array: np.append(array[:-1], np.inf)),
-    "breaks not a number": ("breaks.0", lambda array: np.full_like(array, np.nan)),
-    "breaks of text": ("breaks.0", lambda array: array.astype(str)),
-    "breaks missing": ("breaks.0", lambda _: None),
-    "a cell more": ("breaks.0", lambda array: np.append(array, array[-1] + 1.0)),
-    "too few coefficients": ("coefficients", lambda array: array[:-1]),
-    "coefficients not a number": ("coefficients", lambda array: np.full_like(array, np.nan)),
-    "complex coefficients": ("coefficients", lambda array: array.astype(complex)),
-    "coefficients missing": ("coefficients", lambda _: None),
-    "law without components": ("law", lambda array: array[:, :1]),
-    "law of two rows": ("law", lambda array: array[:2]),
-    "law of no width": ("law", lambda array: array * np.array([[1.0], [1.0], [0.0]])),
-    "law of negative weight": ("law", lambda array: array * np.array([[-1.0], [1.0], [1.0]])),
-    "law that is no density": ("law", lambda array: array * np.array([[2.0], [1.0], [1.0]])),
-    "law not a number": ("law", lambda array: np.full_like(array, np.nan)),
-    "law of text": ("law", lambda array: array.astype(str)),
-    "negative tail": ("tail", lambda array: array - 2.0),
-    "noise of no scale": ("noise", lambda array: np.zeros_like(array)),
-    "noise of another field": ("noise", lambda array: np.repeat(array, 2, axis=1)),
-    "gate of another count": ("gate", lambda array: array[:2]),
-    "sizes of another count": ("sizes", lambda array: np.append(array, 1.0)),
-    "naturals missing": ("naturals", lambda _: None),
-}
-
-
-@pytest.mark.parametrize(("name", "change"), DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_damaged_model_is_refused_in_one_sentence(run, name, change):
-    with_arrays(run / MODEL, **{name: change(first_array(run / MODEL, name))})
-    with pytest.raises(InputError, match=r"model\.npz does not match the settings of the run \(array '") as refused:
-        load(run)
-    assert len(str(refused.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "change",
-    [lambda _: None, lambda draws: draws[:, :-1], lambda draws: draws[:0], lambda draws: draws.astype(str),
-     lambda draws: draws.ravel(), lambda draws: np.full_like(draws, np.nan)],
-    ids=["missing", "too few", "none", "text", "flat", "not a number"],
-)  # fmt: skip
-def test_a_damaged_spread_is_refused_in_one_sentence(run, change):
-    with_arrays(run / CERTAINTY, draws=change(first_array(run / CERTAINTY, "draws")))
-    with pytest.raises(InputError, match=r"certainty\.npz does not match the settings of the run"):
-        load(run)
-
-
-# ---- how a fit may end -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("calls", [0, 4])
-def test_an_interrupt_gives_what_was_found_so_far(calls, tmp_path):
-    seen = []
-
-    def interrupt(snapshot):
-        seen.append(snapshot)
-        if len(seen) > calls:
-            raise KeyboardInterrupt
-
-    result = fitted(small_decay(), decaying(40, 0.02), progress=interrupt)
-    assert result.status is FitStatus.INTERRUPTED
-    assert len(result.history) == calls + 1
-    assert np.isfinite(result.predicted).all()
-    assert np.abs(result.misfits).mean() < 0.1
-    assert ((result.reliability >= 0.0) & (result.reliability <= 1.0)).all()
-    with pytest.raises(InputError, match="interrupted before its intervals were known"):
-        how_sure(result)
-    save(result, tmp_path / "run")
-    assert load(tmp_path / "run").status is FitStatus.INTERRUPTED
-
-
-def test_an_interrupt_while_the_first_mesh_is_chosen_gives_the_smoothed_readings(monkeypatch):
-    from napinn.splines import engine
-
-    real, calls = engine.choose_start, []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    monkeypatch.setattr(engine, "choose_start", interrupted)
-    result = fitted(small_decay(), decaying(40, 0.02))
-    assert result.status is FitStatus.INTERRUPTED
-    assert result.unknowns == {"k": 0.3}
-    assert np.abs(result.misfits).mean() < 0.1
-
-
-def test_progress_tells_of_tolerance_mesh_and_unknowns(clean):
-    assert {"total", "equation", "data", "tolerance", "cells", "k"} <= set(clean.history.columns)
-    assert clean.history["tolerance"].iloc[-1] < clean.history["tolerance"].iloc[0]
-
-
-# ---- what splines refuse ---------------------------------------------------------------------------------------------
-def test_a_python_function_is_refused_in_one_sentence():
-    def equation(place, field, unknown):
-        return field.u_t + unknown.k * field.u
-
-    problem = Problem({"t": (0.0, 3.0)}, ("u",), (equation,), {"k": Unknown(0.3)})
-    with pytest.raises(InputError, match=r"an equation is a Python function.*law_pinn\.$"):
-        fitted(problem, decaying(40, 0.02))
-
-
-def test_four_coordinates_are_refused_in_one_sentence():
-    names = ("x", "y", "z", "t")
-    problem = Problem(dict.fromkeys(names, (0.0, 1.0)), ("u",), ("u_t = D*(u_xx + u_yy + u_zz)",), {"D": Unknown(0.3)})
-    random = np.random.default_rng(0)
-    table = pd.DataFrame({**{name: random.uniform(size=30) for name in names}, "u": random.normal(size=30)})
-    with pytest.raises(InputError, match=r"4 coordinates, and splines take at most 3.*law_pinn\.$"):
-        fitted(problem, table)
