@@ -33,7 +33,7 @@ def _without(value: Any, found: list[str]) -> Any:
         return [_without(item, found) for item in value]
     if not isinstance(value, dict):
         return value
-    kind = value.get("type")
+    kind: Any = value.get("type")
     if kind in TYPES:
         found.append(kind)
         return _without(TYPES[kind](value), found)
