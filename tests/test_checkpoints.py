@@ -22,7 +22,7 @@ from napinn.methods import law_pinn
 from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
 from napinn.request import Request, read_request, write_request
-from napinn.training import LBFGS, Adam, GaussNewton, Kind, Method, Phase, Screen, begin
+from napinn.training import LBFGS, Adam, Kind, Method, Phase, Screen, begin
 from napinn.training import load as load_data
 from napinn.training.checkpoints import latest, read
 
@@ -57,14 +57,13 @@ def stop_after(chunks):
 
 
 def with_every_kind_of_state() -> Method:
-    """Warm-up, screening, a law, averages, a damping and a line search: all that a state may hold."""
+    """Warm-up, screening, a law, averages and a line search: all that a state may hold."""
     base = law_pinn(40, warm_up=20, law_steps=20, estimator=GMM(), adapts=False, **SIZES)
     warm, law, joint, _ = base.phases
     phases = (
         warm,
         dataclasses.replace(law, screen=Screen()),
         dataclasses.replace(joint, steps=20, averaging=0.9, patience=30, optimiser=Adam(1e-3)),
-        Phase("newton", Kind.POLISH, 10, joint.loss, optimiser=GaussNewton(points=16)),
         Phase("polish", Kind.POLISH, 20, joint.loss, optimiser=LBFGS(memory=3, searches=3)),
     )
     return dataclasses.replace(base, phases=phases)

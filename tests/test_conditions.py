@@ -13,6 +13,7 @@ from napinn.networks import MLP
 from napinn.objective import Learned, equation_loss, face_residuals, inside_residuals, mean_squares
 from napinn.partials import FieldNetwork
 from napinn.problem_file import parse_problem
+from napinn.readings import Readings
 from napinn.scaling import fitted_frame, identity_frame
 from napinn.tables import Table, table_from_rows
 from napinn.training import Adam
@@ -59,12 +60,18 @@ def test_periodicity_asks_for_the_value_and_for_the_slope():
     assert loss_of((), ("x",), tilted) == pytest.approx(4.0)
 
 
+def line_of(unit: float) -> Readings:
+    """Readings of a field that rises from minus to plus one unit."""
+    along = np.linspace(0.0, 1.0, 50)
+    return read_table(pd.DataFrame({"x": along, "t": along, "u": unit * (2.0 * along - 1.0)}), ("x", "t"), ("u",))
+
+
 def test_conditions_and_periods_weigh_as_equations_do():
     problem = Problem(BOX, ("u",), ("u_t = -u",), conditions=("u = 2 at t = 0",), periodic=("x",))
     tilted = lambda points: wave(points) + points[:, :1]  # noqa: E731
     found = []
     for weight in (1.0, 10.0):
-        frame = fitted_frame(problem, [np.linspace(-1, 1, 50)], DOUBLE, weight)
+        frame = fitted_frame(problem, line_of(1.0), DOUBLE, weight)
         learned = Learned(FieldNetwork(tilted, frame), {}, Gate().init(DOUBLE))
         inside = inside_residuals(problem, learned, POINTS)
         found.append([float(mean_squares([table])) for table in (inside, *face_residuals(problem, learned, POINTS))])
@@ -84,7 +91,7 @@ def test_the_unit_of_the_field_does_not_change_the_loss_of_a_condition():
     totals = []
     for unit in (1.0, 1000.0):
         problem = Problem(BOX, ("u",), ("u_t = -u",), conditions=(f"u = {unit} at t = 0", "u_x = 0 at x = 0"))
-        frame = fitted_frame(problem, [unit * np.linspace(-1, 1, 50)], DOUBLE)
+        frame = fitted_frame(problem, line_of(unit), DOUBLE)
         inside = lambda points: jnp.sin(points[:, :1] + points[:, 1:])  # noqa: E731
         learned = Learned(FieldNetwork(inside, frame), {}, Gate().init(DOUBLE))
         totals.append(float(mean_squares(face_residuals(problem, learned, POINTS))))

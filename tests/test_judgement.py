@@ -110,10 +110,10 @@ def test_settled_means_that_nothing_moves_any_more(history, status):
 
 
 def test_the_end_of_a_short_last_phase_settles_it_too():
-    """A last phase of a hundredth of the steps, as with few readings."""
-    polished = replace(law_pinn(1000), phases=(*law_pinn(1000).phases, Phase("refinement", Kind.POLISH, 10)))
+    """A last phase of a hundredth of the steps, as a polish is."""
+    polished = replace(law_pinn(1000), phases=(*law_pinn(1000).phases, Phase("polish", Kind.POLISH, 10)))
     before = course(2000).assign(phase="cooling")
-    last = pd.DataFrame({"phase": "refinement", "step": 2000 + np.arange(1, 11), "total": 0.1, "k": 0.3})
+    last = pd.DataFrame({"phase": "polish", "step": 2000 + np.arange(1, 11), "total": 0.1, "k": 0.3})
     history = pd.concat([before, last], ignore_index=True)
     assert judge(untrained(decay(), polished, history=history))[0] is FitStatus.CONVERGED
     moving = history.assign(k=np.where(history["step"] > 2008, 0.4, 0.3) + 0.01 * (history["step"] % 2))

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 from napinn.benchmarks.allen_cahn import EQUATION, allen_cahn
@@ -13,6 +14,7 @@ from napinn.networks import MLP
 from napinn.objective import Learned, inside_residuals
 from napinn.partials import FieldNetwork, nested_derivatives, stream_derivatives
 from napinn.problem import Problem, Unknown
+from napinn.readings import read_table
 from napinn.scaling import fitted_frame, identity_frame
 
 NAMES = ("x", "y", "t")
@@ -87,7 +89,8 @@ def test_a_users_own_network_has_partials_of_any_order():
 def framed() -> FieldNetwork:
     """An MLP in a frame that is far from the identity."""
     box = {"x": (-3.0, 1.0), "y": (0.0, 0.02), "t": (100.0, 400.0)}
-    readings = [np.array([900.0, 1000.0, 1200.0]), np.array([-0.01, 0.0, 0.04])]
+    table = {"x": -1.0, "y": 0.01, "t": [100.0, 200.0, 400.0], "u": [900.0, 1000.0, 1200.0], "v": [-0.01, 0.0, 0.04]}
+    readings = read_table(pd.DataFrame(table), NAMES, ("u", "v"))
     frame = fitted_frame(Problem(box, ("u", "v"), ("u_t = v_x",)), readings, jnp.dtype(jnp.float64))
     ends = jnp.ones((3,))
     return FieldNetwork(MLP(12, 3).init(jax.random.key(5), 3, 2, -ends, ends), frame)

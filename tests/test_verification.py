@@ -15,7 +15,7 @@ from scipy.stats import norm
 from known_results import known, with_network
 from napinn.backend import backend_of
 from napinn.cli import main
-from napinn.density import GMM, KDE, Shrunk, Standard
+from napinn.density import GMM, KDE, Standard
 from napinn.errors import InputError
 from napinn.methods import compressed, law_pinn, pinn
 from napinn.objective import Law
@@ -62,7 +62,7 @@ def test_a_law_gives_its_own_samples_even_probabilities(finished):
     assert found.distance_chance > 0.01
 
 
-@pytest.mark.parametrize("density", [GMM(), KDE(), Shrunk(compressed(GMM()), 0.5)], ids=lambda d: type(d).__name__)
+@pytest.mark.parametrize("density", [GMM(), KDE(), compressed(GMM())], ids=lambda d: type(d).__name__)
 def test_a_law_without_end_gives_probabilities_too(density):
     result = fitted(watched())
     misfits = jnp.asarray(result.misfits / NOISE)

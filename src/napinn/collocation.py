@@ -36,17 +36,3 @@ class Grid(Collocation):
     ) -> Float[Array, "n d"]:
         steps = jax.random.randint(key, (count, low.shape[0]), 0, self.nodes).astype(low.dtype)
         return low[None] + steps / (self.nodes - 1) * (high - low)[None]
-
-
-@dataclass(frozen=True)
-class Latin(Collocation):
-    """A Latin hypercube: along every axis one point in each of as many equal parts as there are points."""
-
-    def draw(
-        self, key: PRNGKeyArray, count: int, low: Float[Array, " d"], high: Float[Array, " d"]
-    ) -> Float[Array, "n d"]:
-        for_order, for_place = jax.random.split(key)
-        axes = jax.random.split(for_order, low.shape[0])
-        parts = jax.vmap(lambda key: jax.random.permutation(key, count), out_axes=1)(axes).astype(low.dtype)
-        share = (parts + jax.random.uniform(for_place, parts.shape, low.dtype)) / count
-        return low[None] + share * (high - low)[None]

@@ -95,16 +95,12 @@ def compressed(estimator: Density) -> Density:
     return Compressed(wide)
 
 
-FLEXIBLE = compressed(EBM())
-"""The default's law of the noise."""
-
-
 def law_pinn(
     steps: int = STEPS,
     *,
     warm_up: int | None = None,
     law_steps: int | None = None,
-    estimator: Density = FLEXIBLE,
+    estimator: Density = compressed(EBM()),
     gate: Gate = Gate(),
     scale: density.Scale = density.RunningSpread(),
     loss: Loss | Likelihood = Likelihood(),
@@ -153,7 +149,7 @@ SETTINGS: Mapping[str, type] = {
         training.Adam,
         training.SOAP,
         training.LBFGS,
-        training.GaussNewton,
+        training.Retired,
         training.Constant,
         training.Cosine,
         Likelihood,
@@ -161,7 +157,6 @@ SETTINGS: Mapping[str, type] = {
         density.GMM,
         density.KDE,
         density.Compressed,
-        density.Shrunk,
         density.Silverman,
         density.CrossValidated,
         density.RunningStd,
@@ -179,7 +174,6 @@ SETTINGS: Mapping[str, type] = {
         networks.BayesianMLP,
         collocation.Uniform,
         collocation.Grid,
-        collocation.Latin,
     )
 }
 """Every class that may stand in a saved method."""

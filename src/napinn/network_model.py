@@ -103,10 +103,9 @@ class NetworkModel(FittedModel):
         """Natural sizes of equations and unknowns, and what the weight of the equations has divided the former by."""
         if self.method.scaled:
             return self.network.frame, self.method.equation_weight
-        values = [self.readings.of_field(index) for index in range(len(self.problem.fields))]
         dtype = self.network.frame.gain.dtype
         with jax.enable_x64(dtype == jnp.float64):
-            return fitted_frame(self.problem, values, dtype), 1.0
+            return fitted_frame(self.problem, self.readings, dtype), 1.0
 
     def arrays(self) -> dict[str, np.ndarray]:
         return leaves((self.learned, self.law))
@@ -261,8 +260,7 @@ def initial(problem: Problem, method: Method, frame: Frame, key: PRNGKeyArray) -
 def frame_of(problem: Problem, readings: Readings, method: Method, dtype: jnp.dtype) -> Frame:
     if not method.scaled:
         return blank_frame(problem, dtype)
-    values = [readings.of_field(index) for index in range(len(problem.fields))]
-    return fitted_frame(problem, values, dtype, method.equation_weight, method.crowding)
+    return fitted_frame(problem, readings, dtype, method.equation_weight, method.crowding)
 
 
 def blank_frame(problem: Problem, dtype: jnp.dtype) -> Frame:

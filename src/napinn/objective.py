@@ -235,20 +235,7 @@ def frozen_loss(
 ) -> tuple[Array, Losses]:
     """Physics and data with law and gate standing still: a fixed function of the network and the unknowns."""
     equation = equation_loss(problem, learned, batch.collocation)
-    data, weights, log_prob = frozen_data(loss, gating, learned, law, misfits(learned.field, batch), owners(batch))
-    total = stiffness * equation + data
-    return total, Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
-
-
-def frozen_data(
-    loss: Loss | Likelihood,
-    gating: Gating,
-    learned: Learned,
-    law: Law,
-    misfit: Float[Array, " n"],
-    owner: Int[Array, " n"],
-) -> tuple[Float[Array, ""], Float[Array, " n"], Float[Array, " n"]]:
-    """The data term, the gate's weights and the log-densities."""
+    misfit, owner = misfits(learned.field, batch), owners(batch)
     log_prob = gating.density.log_prob(law.density, law.standard(misfit, owner))
     weights = jax.lax.stop_gradient(gating.gate.weights(learned.gate, log_prob))
     if isinstance(loss, Likelihood):
@@ -256,7 +243,8 @@ def frozen_data(
         data += (1.0 - law.noise_share) * jnp.mean(jnp.abs(misfit))
     else:
         data = jnp.mean(weights * loss(misfit))
-    return data, weights, log_prob
+    total = stiffness * equation + data
+    return total, Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
 
 
 def learn_law(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from napinn.errors import InputError
+from napinn.retired import without_retired
 from napinn.settings import decode
 
 HOMES: Mapping[str, str] = {
@@ -54,7 +55,7 @@ def decode_method(value: Any) -> Recipe:
     kind = value["type"]
     if kind not in HOMES:
         raise InputError(f"settings name an unknown type '{kind}'.")
-    method = decode(value, importlib.import_module(HOMES[kind]).SETTINGS)
+    method = decode(without_retired(value), importlib.import_module(HOMES[kind]).SETTINGS)
     if not isinstance(method, Recipe):
         raise InputError(f"settings of '{kind}' are not those of a method.")
     return method

@@ -1,7 +1,8 @@
 """Physical units to the units that a network likes, and back.
 
 Coordinates go to [-1, 1] over the box; fields are centred on their median and measured in robust standard deviations,
-so that gross outliers do not set the scale. The identity frame is what the paper's presets use."""
+so that gross outliers do not set the scale, or by the size of a pulse among quiet readings (`napinn.variation`). The
+identity frame is what the paper's presets use."""
 
 from collections.abc import Sequence
 
@@ -13,7 +14,9 @@ from jaxtyping import Array, Float
 
 from napinn.equations import wanted
 from napinn.problem import Problem
-from napinn.robust import MAD_TO_STD, robust_std
+from napinn.readings import Readings
+from napinn.robust import MAD_TO_STD
+from napinn.variation import field_size
 
 DRAWS = 256
 """Random points at which the size of equations and unknowns is judged."""
@@ -43,18 +46,19 @@ def identity_frame(inputs: int, outputs: int, dtype: jnp.dtype, equations: int =
 
 def fitted_frame(
     problem: Problem,
-    values: Sequence[np.ndarray],
+    readings: Readings,
     dtype: jnp.dtype,
     equation_weight: float = 1.0,
     crowding: Sequence[float] | None = None,
 ) -> Frame:
-    """The frame of a problem's box and of the readings of each measured field (an empty array where there are none).
+    """The frame of a problem's box and of its readings; a field without any is taken as it is.
 
     `crowding` says how many waves, in place of one, a field naturally has across the box along each coordinate.
     A hidden field is centred on zero and has the scale that the problem gives it, or else the median scale of the
     measured ones."""
     lows, highs = np.asarray(problem.lows, float), np.asarray(problem.highs, float)
-    measured = [robust_std(v) or 1.0 for v in values]
+    values = [readings.of_field(number) for number in range(len(problem.fields))]
+    measured = [size or 1.0 for size in field_sizes(problem, readings)]
     usual = float(np.median(measured))
     centres = np.array([*(np.median(v) if v.size else 0.0 for v in values), *(0.0 for _ in problem.hidden)])
     gains = np.array([*measured, *(problem.scales.get(name, usual) for name in problem.hidden)])
@@ -72,6 +76,14 @@ def fitted_frame(
         unknowns,
     )
     return Frame(*(jnp.asarray(np.asarray(array, dtype)) for array in arrays))
+
+
+def field_sizes(problem: Problem, readings: Readings) -> list[float]:
+    """The size of each measured field; 0 where its readings do not vary."""
+    places = readings.points / (np.asarray(problem.highs, float) - np.asarray(problem.lows, float))
+    sensors, fields = readings.numbered_sensors[0], readings.field_index
+    mine = [fields == number for number in range(len(problem.fields))]
+    return [field_size(places[own], readings.values[own], sensors[own]) for own in mine]
 
 
 class _Probe:

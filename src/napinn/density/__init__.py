@@ -6,7 +6,6 @@ from napinn.density.ebm import EBM, EBMState
 from napinn.density.gmm import GMM, GMMState
 from napinn.density.kde import KDE, Bandwidth, CrossValidated, KDEState, Silverman
 from napinn.density.scale import BatchStd, RunningSpread, RunningStd, Scale, Standard
-from napinn.density.shrunk import Shrunk
 
 __all__ = [
     "EBM",
@@ -23,7 +22,6 @@ __all__ = [
     "RunningSpread",
     "RunningStd",
     "Scale",
-    "Shrunk",
     "Silverman",
     "Standard",
 ]

@@ -76,18 +76,11 @@ class RunningSpread(Scale):
     decay: float = 0.99
     floor: float = NEGLIGIBLE
     """Of the deviation, beside the field's own variation."""
-    centred: bool = True
-    """Whether the median is taken out; otherwise the centre is zero."""
-    shared: float = 0.0
-    """How much of each field's deviation is that of all misfits, in units of their fields; the rest is its own."""
 
     def measure(self, misfits: Float[Array, " n"], owner: Int[Array, " n"], fields: int) -> Standard:
-        centre = _medians(misfits, owner, fields) if self.centred else jnp.zeros((fields,), misfits.dtype)
+        centre = _medians(misfits, owner, fields)
         centre = jnp.where(jnp.isnan(centre), 0.0, centre)
-        size = jnp.abs(misfits - centre[owner])
-        spread = MAD_TO_STD * _medians(size, owner, fields)
-        if self.shared > 0.0:
-            spread = (1.0 - self.shared) * spread + self.shared * MAD_TO_STD * jnp.median(size)
+        spread = MAD_TO_STD * _medians(jnp.abs(misfits - centre[owner]), owner, fields)
         return Standard(centre, jnp.maximum(jnp.where(jnp.isnan(spread), 1.0, spread), self.floor))
 
     def update(self, now: Standard, misfits: Float[Array, " n"], owner: Int[Array, " n"]) -> Standard:

@@ -7,20 +7,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from napinn.equations import Condition, Constant, Coordinate, Derivative, Equation, Given, Leaf, Unknown
 from napinn.equations.tree import Expression
 from napinn.problem import Problem
 from napinn.readings import Readings
 from napinn.splines.space import Orders, PointGrid
+from napinn.variation import variation
 
 LEAST_DEGREE = 4
 """Of the splines along each coordinate; two more than the highest derivative where that is larger, so that the highest
 derivative is continuous and the error of a second-order equation falls with the third power of a cell."""
-NEIGHBOURS = 5
-"""Readings whose median stands for the field at one of them when its size is measured: with five, two gross errors
-among them do no harm, and a pulse that only a tenth of the readings see is not lost as it is in a median of all."""
 FEW = 100
 """Readings a field below which all fields share one estimate of the noise relative to the size of the field."""
 
@@ -116,20 +113,12 @@ class Task:
     @cached_property
     def scale(self) -> np.ndarray:
         """How much each field varies; of a hidden one, its given size or what is usual for the measured ones."""
-        measured = [self._variation(number) for number in range(self.measured)]
+        places, field = self.points / self.lengths, self.readings.field_index
+        measured = [
+            variation(places[field == number], self.readings.of_field(number)) for number in range(self.measured)
+        ]
         usual = float(np.median(measured))
         return np.array([*measured, *(self.problem.scales.get(name, usual) for name in self.problem.hidden)])
-
-    def _variation(self, field: int) -> float:
-        """The deviation of medians of neighbouring readings, which neither gross errors nor a quiet majority set."""
-        mine = self.readings.field_index == field
-        values = self.readings.values[mine]
-        if len(values) < NEIGHBOURS:
-            return float(np.std(values)) or abs(_median(values)) or 1.0
-        scaled = self.points[mine] / self.lengths
-        _, near = KDTree(scaled).query(scaled, NEIGHBOURS)
-        found = float(np.std(np.median(values[near], axis=1)))
-        return found or float(np.std(values)) or abs(_median(values)) or 1.0
 
     def look_up(
         self, grid: PointGrid, derivative: Callable[[Derivative], np.ndarray], unknowns: Mapping[str, float]

@@ -4,7 +4,7 @@ from napinn.training.checkpoints import keep_checkpoint, offer_checkpoint
 from napinn.training.data import Data, load
 from napinn.training.loop import all_misfits, keeping
 from napinn.training.moments import GaveUpError, Moment, train
-from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, GaussNewton, Optimiser, Schedule, Slowed
+from napinn.training.optimisers import LBFGS, SOAP, Adam, Constant, Cosine, Optimiser, Retired, Schedule, Slowed
 from napinn.training.phases import FixedCost, Kind, Method, Phase, Rejection, RelativeCost, Screen, SensorScreen
 from napinn.training.steps import State, begin
 
@@ -16,7 +16,6 @@ __all__ = [
     "Cosine",
     "Data",
     "FixedCost",
-    "GaussNewton",
     "GaveUpError",
     "Kind",
     "Method",
@@ -25,6 +24,7 @@ __all__ = [
     "Phase",
     "Rejection",
     "RelativeCost",
+    "Retired",
     "Schedule",
     "Screen",
     "SensorScreen",

@@ -39,7 +39,6 @@ log = logging.getLogger(__name__)
 def skeleton(method: Method, first: State, data: Data, phase: int, begun: bool, screened: bool) -> State:
     """The shapes of a state in which this phase is next to take a step, from those of the first state."""
     met = method.phases[: phase + begun]
-    waits = method.chooser is not None and phase <= method.chooser
     averaged = begun and method.phases[phase].averaging > 0.0
     optimiser = next((each.optimiser for each in reversed(met) if each.optimiser is not None), method.optimiser)
     gating = method.gating if any(each.wants_law(there=False) for each in met) else None
@@ -52,7 +51,6 @@ def skeleton(method: Method, first: State, data: Data, phase: int, begun: bool, 
             None if gating is None else blank_law(gating, data.fields, dtype, state.key),
             jnp.zeros(data.values.shape, dtype) if screened else None,
             state.learned if averaged else None,
-            state.learned if waits else None,
             state.key,
         )
 

@@ -27,7 +27,7 @@ from napinn.training.data import Data
 from napinn.training.devices import everywhere, kept_everywhere
 from napinn.training.optimisers import Constant
 from napinn.training.phases import Kind, Method, Phase
-from napinn.training.steps import Share, State, better_start, first_moments, shares_of, step_of
+from napinn.training.steps import Share, State, first_moments, shares_of, step_of
 
 ROWS_OF_POLISH = 10
 """In the history, at least: such steps are few and go far."""
@@ -122,7 +122,7 @@ def run_phase(
         elapsed = time.perf_counter() - began
         over = course.pace.over(count, elapsed)
         last = course.step >= phase.steps or over or course.watch.stalled(course.step, numbers.get("held_out"))
-        state = leave(problem, method, phase, after, data) if last else after
+        state = leave(after) if last else after
         snapshot = _snapshot(problem, phase, state, numbers, course.step, done, total, count, elapsed)
         yield Chunk(state, course, snapshot, course.level.sound(numbers["total"]), last)
 
@@ -163,9 +163,6 @@ def keeping(state: State, data: Data, kept: np.ndarray) -> State:
 
 def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     """What has to be measured on all readings before a phase can begin."""
-    if phase.afresh:
-        assert state.aside is not None
-        state = replace(state, learned=state.aside, aside=state.learned)
     if phase.optimiser is not None:
         state = replace(state, optimiser=first_moments(phase.optimiser, state.learned))
     if phase.averaging > 0.0:
@@ -186,12 +183,9 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     return replace(state, law=law, key=key)
 
 
-def leave(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
-    """The state at the end of a phase: what was averaged takes the place of the last step's, and the better start that
-    of the other."""
-    if state.average is not None:
-        state = replace(state, learned=state.average, average=None)
-    return better_start(problem, method, phase, state, data) if phase.chooses else state
+def leave(state: State) -> State:
+    """The state at the end of a phase: what was averaged takes the place of the last step's."""
+    return state if state.average is None else replace(state, learned=state.average, average=None)
 
 
 @eqx.filter_jit
@@ -217,8 +211,6 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
         stiffness=(1.0, 1.0),
         patience=None,
         screen=None,
-        afresh=False,
-        chooses=False,
     )
     run_chunk = _runner(Itself(problem), replace(method, minutes=None), bare)
 

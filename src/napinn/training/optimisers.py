@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import optax
 
-from napinn.training.gauss_newton import gauss_newton
+from napinn.errors import InputError
 from napinn.training.soap import scale_by_soap
 
 
@@ -54,17 +54,11 @@ class LBFGS(Optimiser):
 
 
 @dataclass(frozen=True)
-class GaussNewton(Optimiser):
-    """Damped Gauss–Newton steps, for polishing phases with at most some thousand residuals."""
-
-    damping: float = 1e-2
-    """The first one, in units of the mean square slope of a residual."""
-
-    points: int = 512
-    """Collocation points; the work grows with the square of the number of residuals."""
+class Retired(Optimiser):
+    """That of a saved method which has settings that napinn no longer has: the run can be read, and not trained."""
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
-        return gauss_newton(self.damping)
+        raise InputError("the method has settings of an earlier napinn and can no longer be trained; choose another.")
 
 
 class Schedule(abc.ABC):

@@ -31,8 +31,7 @@ class Kind(enum.Enum):
     GATED = "gated"
     """Network, unknowns, gate and density move together."""
     POLISH = "polish"
-    """Network and unknowns move on large batches, one for all steps or, for Gauss–Newton steps, one each; the gate
-    stands still, and the law learns between steps at most."""
+    """Network and unknowns move on one large batch for all steps; law and gate stand still."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,6 @@ class Phase:
     """Above zero, the phase ends with the running average of all that it trained, with this memory a step."""
     stiffness: tuple[float, float] = (1.0, 1.0)
     """What the weight of the equations is multiplied by when the phase begins and when it ends."""
-    afresh: bool = False
-    """Whether what was found so far is set aside, and the phase begins where the fit began."""
-    chooses: bool = False
-    """Whether the phase ends with the better of what it found and what was set aside."""
     patience: int | None = None
     """End the phase when the score of held-out readings has not risen for this many steps."""
 
@@ -138,7 +133,7 @@ class Method(Recipe):
     """What squared residuals, in units of each equation's terms, are multiplied by beside squared misfits; scaled
     methods only."""
     adapts: bool = True
-    """Whether readings that show many waves, or are few, change its parts as `napinn.suiting` says; scaled methods
+    """Whether readings that show many waves, or fronts, change its parts as `napinn.suiting` says; scaled methods
     only."""
     keeps_backbone: bool = False
     """Whether the backbone is none of these parts."""
@@ -163,11 +158,6 @@ class Method(Recipe):
         """Whether the sensors are judged before the phase of this number: if it is gated and not the first of those."""
         gated = [index for index, phase in enumerate(self.phases) if phase.kind is Kind.GATED]
         return self.sensors is not None and number in gated[1:]
-
-    @property
-    def chooser(self) -> int | None:
-        """The number of the phase that chooses between two starts, if there are two."""
-        return next((number for number, phase in enumerate(self.phases) if phase.chooses), None)
 
     @property
     def steps(self) -> int:

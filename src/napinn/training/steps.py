@@ -10,10 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from napinn.collocation import Latin
-from napinn.compiled import owned_jit
 from napinn.likelihood import Likelihood
 from napinn.objective import (
     Batch,
@@ -24,20 +22,14 @@ from napinn.objective import (
     frozen_loss,
     gated_loss,
     learn_law,
-    misfits,
-    owners,
     plain_loss,
     with_posterior,
 )
 from napinn.problem import Problem
 from napinn.training.data import Data, draw
-from napinn.training.gauss_newton import Rows
-from napinn.training.optimisers import GaussNewton, Optimiser
+from napinn.training.optimisers import Optimiser
 from napinn.training.phases import Kind, Method, Phase
-from napinn.training.rows import all_rows
 
-LESSONS = 20
-"""Of the law after a Gauss–Newton step."""
 POLISH_BATCHES = 4
 """The fixed batch of a polishing phase, in batches of the other phases."""
 
@@ -52,8 +44,6 @@ class State(eqx.Module):
     """1 or 0 for every reading once they have been screened."""
     average: Learned | None
     """Running average of what is learned, in a phase that ends with it."""
-    aside: Learned | None
-    """Until one of two starts is chosen: how the fit began, and then what came of the first start."""
     key: PRNGKeyArray
 
 
@@ -80,8 +70,7 @@ def shares_of(phase: Phase, done: np.ndarray, dtype: jnp.dtype) -> Share:
 
 
 def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
-    aside = None if method.chooser is None else learned
-    return State(learned, first_moments(method.optimiser, learned), None, None, None, aside, key)
+    return State(learned, first_moments(method.optimiser, learned), None, None, None, key)
 
 
 @eqx.filter_jit
@@ -150,87 +139,36 @@ def _law_step(method: Method) -> Step:
 
 
 def _polish_step(problem: Problem, method: Method, phase: Phase) -> Step:
-    """Steps on batches as large as they can be, with law and gate standing still.
-
-    Gauss–Newton steps are few and go far, so after each of them the law has some lessons."""
-    chosen = _optimiser_of(method, phase)
-    newton = isinstance(chosen, GaussNewton)
-    transformation = chosen.transformation()
+    """Steps on one batch, as large as it can be, with law and gate standing still: a line search needs a function that
+    does not change from step to step."""
+    transformation = _optimiser_of(method, phase).transformation()
     gating = method.gating
 
     def step(state: State, data: Data, _: Array, share: Share) -> tuple[State, Losses]:
-        key, for_step, judging = _polish_batches(data, method, chosen, state.key)
+        batch = _polish_batch(data, method, state.key)
         moving, static = eqx.partition(state.learned, eqx.is_array)
 
         def value(moved: Learned) -> tuple[Array, Losses]:
             learned = eqx.combine(moved, static)
             if gating is None or state.law is None:
                 assert not isinstance(phase.loss, Likelihood)
-                return plain_loss(problem, phase.loss, learned, judging, share.stiffness)
-            return frozen_loss(problem, phase.loss, gating, learned, state.law, judging, share.stiffness)
-
-        def rows() -> Rows:
-            return all_rows(problem, phase.loss, gating, state.learned, state.law, for_step, share.stiffness)
+                return plain_loss(problem, phase.loss, learned, batch, share.stiffness)
+            return frozen_loss(problem, phase.loss, gating, learned, state.law, batch, share.stiffness)
 
         (total, losses), slopes = jax.value_and_grad(value, has_aux=True)(moving)
-        extra = {"rows": rows} if newton else {}
         steps, optimiser = transformation.update(
-            slopes, state.optimiser, moving, value=total, grad=slopes, value_fn=lambda moved: value(moved)[0], **extra
+            slopes, state.optimiser, moving, value=total, grad=slopes, value_fn=lambda moved: value(moved)[0]
         )
-        learned = eqx.apply_updates(state.learned, steps)
-        law = state.law
-        if newton and gating is not None and law is not None and isinstance(phase.loss, Likelihood):
-            key, for_law = jax.random.split(key)
-            law = _lessons(gating, law, misfits(learned.field, judging), owners(judging), for_law)
-        return replace(state, learned=learned, optimiser=optimiser, law=law, key=key), losses
+        return replace(state, learned=eqx.apply_updates(state.learned, steps), optimiser=optimiser), losses
 
     return step
 
 
-def _lessons(gating: Gating, law: Law, misfit: Float[Array, " m"], owner: Int[Array, " m"], key: PRNGKeyArray) -> Law:
-    moving, static = eqx.partition(law, eqx.is_array)
-
-    def lesson(number: Array, moving: Law) -> Law:
-        after, _ = learn_law(gating, eqx.combine(moving, static), misfit, owner, jax.random.fold_in(key, number))
-        return eqx.filter(after, eqx.is_array)
-
-    return eqx.combine(jax.lax.fori_loop(0, LESSONS, lesson, moving), static)
-
-
-def _polish_batches(
-    data: Data, method: Method, optimiser: Optimiser, key: PRNGKeyArray
-) -> tuple[PRNGKeyArray, Batch, Batch]:
-    """The next key, the batch that a step is made of, and the one that judges it.
-
-    A line search needs one and the same batch throughout. A Gauss–Newton step can fit the few points that it is made
-    of better than the equations, so others judge it, and both are new for each step. They are spread evenly, since a
-    step that looks worse on unlucky points is taken back."""
-    if not isinstance(optimiser, GaussNewton):
-        batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, key)
-        return key, batch, batch
-    key, for_step, for_judging = jax.random.split(key, 3)
-    method = replace(method, collocation=Latin())
-    step = _whole_batch(data, method, optimiser.points, for_step)
-    return key, step, _whole_batch(data, method, method.collocation_batch, for_judging)
-
-
-def better_start(problem: Problem, method: Method, phase: Phase, state: State, data: Data) -> State:
-    """The state with the better of what the phase found and what was set aside, by its loss under equations as heavy as
-    the fit will end with: one that follows faulty sensors at the equations' cost would win while these weigh little."""
-    batch = _whole_batch(data, method, POLISH_BATCHES * method.collocation_batch, state.key)
-    loss, aside = phase.loss, state.aside
-    assert aside is not None
-    assert not isinstance(loss, Likelihood)
-    value = owned_jit(lambda learned: plain_loss(problem, loss, learned, batch, method.phases[-1].stiffness[1])[0])
-    now, before = (float(value(learned)) for learned in (state.learned, aside))
-    return replace(state, learned=state.learned if now < before else aside, aside=None)
-
-
-def _whole_batch(data: Data, method: Method, points: int, key: PRNGKeyArray) -> Batch:
-    """So many collocation points, and all readings where a large batch has room for them."""
-    method = replace(method, collocation_batch=points, reading_batch=POLISH_BATCHES * method.reading_batch)
-    if data.trained > method.reading_batch:
-        return draw(data, None, method, key)
+def _polish_batch(data: Data, method: Method, key: PRNGKeyArray) -> Batch:
+    """Collocation points for several batches, and all readings where as many have room for them."""
+    points, most = POLISH_BATCHES * method.collocation_batch, POLISH_BATCHES * method.reading_batch
+    if data.trained > most:
+        return draw(data, None, replace(method, collocation_batch=points, reading_batch=most), key)
     collocation = method.collocation.draw(key, points, data.low, data.high)
     return data.batch(slice(0, data.trained), collocation, None)
 
