@@ -5,6 +5,7 @@ from collections.abc import Callable
 from napinn.backend import Progress
 from napinn.result import FitResult
 from napinn.verification.findings import Check, Outcome, Verification
+from napinn.verification.forward import check_forward
 from napinn.verification.held_out import check_held_out
 from napinn.verification.left_out import check_left_out
 
@@ -16,10 +17,7 @@ def verify(
 
     With `refit`, three more fits, each without some of the sensors, say whether these are predicted; `progress(title)`
     follows each of them."""
-    # Solving forward takes JAX, which reading a result does not.
-    from napinn.verification.forward import check_forward
-
-    checks = [_check_status(result), check_held_out(result), check_forward(result)]
+    checks = [_check_status(result), check_held_out(result), *check_forward(result)]
     if refit:
         checks.append(check_left_out(result, progress))
     return Verification(tuple(checks))
