@@ -10,12 +10,13 @@ import pytest
 from napinn import methods
 from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, STEPS
 
-HEAVY = ("jax", "equinox", "optax", "diffrax")
+HEAVY = ("jax", "equinox", "optax")
 MODULES = (
     "backend", "catalogue", "certainty", "checkpoints", "checks", "comparison", "diagnosis", "equations", "errors",
     "export", "fitting", "intervals", "io", "judgement", "loggers", "model", "plot", "prediction", "problem",
     "problem_file", "readings", "recipe", "report.animation", "report.html", "report.side_by_side", "report.watching",
-    "request", "result", "robust", "run_folder", "seeds", "snapshot", "tables", "verdicts", "verification.verifying",
+    "request", "result", "robust", "run_folder", "seeds", "snapshot", "tables", "verdicts", "verification.forward",
+    "verification.verifying",
 )  # fmt: skip
 COMMANDS = sorted(path.stem for path in (Path(__file__).parents[1] / "src/napinn/cli").glob("*.py"))
 PROBLEM = """

@@ -24,7 +24,7 @@ class Interval:
     error: float
     """Its standard error, to first order."""
     drift: float = 0.0
-    """How far training had still to go, by a Newton step from where it stopped; the interval holds both ends."""
+    """How far a Newton step from where the fit ended would move it; the interval holds both ends."""
 
     def __post_init__(self) -> None:
         if not self.low <= self.high:
@@ -67,16 +67,6 @@ class Certainty:
     """(k, k) correlations of the unknowns in the order of the problem, where they are known."""
     undetermined: tuple[str, ...] = ()
     """A sentence for every combination of unknowns that the readings do not determine, where these are known."""
-
-    def doubts(self) -> tuple[str, ...]:
-        """A sentence for every unknown that nothing determines, or that training had left far from its end."""
-        found = []
-        for name, interval in self.intervals.items():
-            if not math.isfinite(interval.error):
-                found.append(f"The readings do not determine '{name}', so its interval is open.")
-            elif abs(interval.drift) > interval.error:
-                found.append(f"'{name}' had about {interval.drift:.2g} still to go, so take more steps.")
-        return (*found, *self.undetermined)
 
 
 def with_spread(dataset: xr.Dataset, certainty: Certainty, fields: Sequence[str]) -> xr.Dataset:

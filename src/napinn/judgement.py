@@ -1,21 +1,30 @@
-"""What a finished fit is worth: a status, and a sentence for everything that speaks against it.
+"""How far a finished fit can be trusted: a status, and a sentence for every doubt.
 
-Everything is read off the result; nothing here trains, and nothing knows a truth. The doubts are looked for from the
-gravest to the mildest; the first gives the status, and all of them are told."""
+Everything is read off the result; nothing here trains, and nothing knows a truth. The doubts are ordered from the
+gravest to the mildest; the first gives the status, and all of them are reported."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from napinn import scrutiny
 from napinn.equations import Unknown, wanted
+from napinn.exchange import exchange_sentences
+from napinn.identifiability import free_level_sentences, undeterminable
+from napinn.intervals import Certainty
 from napinn.model import IMPOSSIBLE
 from napinn.result import FitResult, FitStatus
 from napinn.robust import MAD_TO_STD
 
 Doubt = tuple[FitStatus, str]
+GRAVITY = ("green", "yellow", "red")
+"""Colours of statuses from good to bad."""
+FINISHED = (FitStatus.CONVERGED, FitStatus.BUDGET_SPENT)
+"""The statuses of a fit that nothing had cast doubt on."""
 
 MOST_FLAGGED = 0.45
-"""Robust estimates break down at one half, and close to it they cannot be told from broken ones."""
+"""Robust estimates break down at one half, and close to it nothing shows whether they have."""
 MOSTLY_NOISE = 0.5
 """The share of noise in the misfits below which a law of them says more of the field than of the sensors."""
 WHOLE = 0.05
@@ -39,11 +48,40 @@ def judge(result: FitResult, settled: bool) -> tuple[FitStatus, tuple[str, ...]]
         *_doubts_of_gate(result),
         *_doubts_of_bounds(result),
         *_doubts_of_unknowns(result),
+        *doubts_of_numbers(result),
+        *doubts_of_certainty(result),
     ]
     notes = (*(note for _, note in doubts), *_remarks(result))
     if doubts:
         return doubts[0][0], notes
     return (FitStatus.CONVERGED if settled else FitStatus.BUDGET_SPENT), notes
+
+
+def doubts_of_numbers(result: FitResult) -> list[Doubt]:
+    """What misfits, conditions and verdicts say against a fit."""
+    sentences = [
+        *scrutiny.correlated_misfits(result),
+        *(miss.sentence for miss in scrutiny.misses(result) if miss.missed),
+        *scrutiny.contradicted_conditions(result),
+        *scrutiny.faulty_and_used(result),
+    ]
+    return [(FitStatus.DOUBTFUL, text) for text in sentences]
+
+
+def doubts_of_certainty(result: FitResult) -> list[Doubt]:
+    """What the intervals say against a fit, where they are known."""
+    return [
+        *((FitStatus.DOUBTFUL, text) for text in scrutiny.unsettled(result)),
+        *((FitStatus.NOT_IDENTIFIABLE, text) for text in scrutiny.undetermined(result)),
+    ]
+
+
+def with_certainty(result: FitResult, certainty: Certainty) -> FitResult:
+    """The result with its intervals; they may cast a doubt on a fit that had none, and then change its status."""
+    result = replace(result, certainty=certainty)
+    doubts = doubts_of_certainty(result)
+    status = doubts[0][0] if doubts and result.status in FINISHED else result.status
+    return replace(result, status=status, notes=tuple(dict.fromkeys((*result.notes, *(text for _, text in doubts)))))
 
 
 def judge_seeds(results: Sequence[FitResult]) -> tuple[FitStatus, tuple[str, ...]]:
@@ -73,7 +111,7 @@ def judge_seeds(results: Sequence[FitResult]) -> tuple[FitStatus, tuple[str, ...
             )
     if notes:
         return FitStatus.SEEDS_DISAGREE, tuple(notes)
-    worst = next((result for result in results if not result.status.trusted), results[0])
+    worst = max(results, key=lambda result: GRAVITY.index(result.status.colour))
     return worst.status, worst.notes
 
 
@@ -103,11 +141,13 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
 
 
 def _remarks(result: FitResult) -> tuple[str, ...]:
-    """What a reader should know besides, whether or not anything speaks against the fit."""
+    """What a reader should know besides, whether or not there is a doubt."""
+    levels = tuple(free_level_sentences(result.problem, frozenset(result.readings.columns.clocks)))
     singled_out = result.flagged & (result.reliability > 0.0)
     if not result.noise or result.model.noise_share >= MOSTLY_NOISE or not singled_out.any():
-        return ()
+        return levels
     return (
+        *levels,
         "Neighbouring readings have misfits alike, which are less noise than error of the field or of the equations: "
         "flags on single readings mean little.",
     )
@@ -147,7 +187,14 @@ def _doubts_of_unknowns(result: FitResult) -> list[Doubt]:
             mixed = [f"'{names[i]}'" for i, part in zip(strong, vectors[:, 0], strict=True) if abs(part) > 0.1]
             note = f"Changes of {' and '.join(mixed)} move the equations alike, so they can only be found together."
             found.append((FitStatus.NOT_IDENTIFIABLE, note))
-    return found
+    return found or _doubts_of_structure(result)
+
+
+def _doubts_of_structure(result: FitResult) -> list[Doubt]:
+    """Unknowns that the equations alone leave open, whatever the field."""
+    reasons = undeterminable(result.problem, result.readings)
+    sentences = [f"Unknown '{name}' cannot be determined: {why}." for name, why in reasons.items()]
+    return [(FitStatus.NOT_IDENTIFIABLE, text) for text in (*sentences, *exchange_sentences(result.problem))]
 
 
 def sensitivities(result: FitResult) -> np.ndarray:

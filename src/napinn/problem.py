@@ -173,7 +173,7 @@ class Problem:
         """The residuals of each equation, its derivatives looked up wherever they come from."""
         like = next(iter(places.values()))
         numeric = namespace(like)
-        look_up = self._look_up(places, derivative, unknowns)
+        look_up = self.look_up(places, derivative, unknowns)
         return [numeric.broadcast_to(equation.residual(look_up, numeric), like.shape) for equation in equations]
 
     def linearised(
@@ -195,7 +195,7 @@ class Problem:
             assert isinstance(leaf, Derivative)
             return values[leaf.terms][:, outputs[leaf.field]]
 
-        look_up = self._look_up(places, derivative, unknowns)
+        look_up = self.look_up(places, derivative, unknowns)
         if equation.tree is not None:
             return value_and_partials(equation.tree, look_up)
         from napinn.equations.traced import function_partials
@@ -209,12 +209,14 @@ class Problem:
             face[:, names.index(name)] = value
         return face
 
-    def _look_up(
+    def look_up(
         self,
         places: Mapping[str, Any],
         derivative: Callable[[Derivative | Applied], Any],
         unknowns: Mapping[str, Any],
     ) -> Callable[[Leaf], Any]:
+        """The value of any leaf of an equation: `places` are the coordinates by name, `derivative` gives derivatives of
+        fields, and `unknowns` one number each."""
         like = next(iter(places.values()))
         numeric = namespace(like)
 

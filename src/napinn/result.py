@@ -28,10 +28,13 @@ class FitStatus(enum.Enum):
     """How a fit ended; the value is the sentence that the user reads."""
 
     CONVERGED = "The fit has settled: losses and coefficients no longer change."
-    BUDGET_SPENT = "The fit ran its whole budget and was still moving a little; more steps may sharpen the answer."
+    BUDGET_SPENT = (
+        "The fit ended with its budget while losses or coefficients were still changing, so the numbers are "
+        "provisional; take more steps."
+    )
     INTERRUPTED = (
         "The fit was interrupted; field and coefficients are those of the last finished step and may be far from "
-        "final. If it kept checkpoints, go on with `napinn resume`."
+        "final. If it kept checkpoints, `napinn resume` continues it."
     )
     DIVERGED = (
         "The fit met a number that is not finite and stopped; what is kept is the last sound state. "
@@ -62,12 +65,21 @@ class FitStatus(enum.Enum):
         "Fits that differ in their seed alone disagree, so the numbers of any one of them are not to be trusted. "
         "Take more steps, or give the problem more readings or conditions."
     )
-    # What runs called it when the two ways to finish were not told apart.
+    # The name in runs from before there were two ways to finish.
     FINISHED = BUDGET_SPENT
 
     @property
     def trusted(self) -> bool:
-        return self in (FitStatus.CONVERGED, FitStatus.BUDGET_SPENT)
+        """Whether the fit has settled and nothing casts doubt on it."""
+        return self is FitStatus.CONVERGED
+
+    @property
+    def colour(self) -> str:
+        """Green for a fit to be trusted, yellow for one that is not finished, and red for a doubtful one: the same on
+        the terminal and in the report."""
+        if self.trusted:
+            return "green"
+        return "yellow" if self in (FitStatus.BUDGET_SPENT, FitStatus.INTERRUPTED) else "red"
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from napinn.backend import Progress
 from napinn.errors import InputError
 from napinn.fitting import fit
 from napinn.intervals import Certainty
-from napinn.judgement import judge_seeds
+from napinn.judgement import judge_seeds, with_certainty
 from napinn.problem import Problem
 from napinn.readings import Readings
 from napinn.recipe import Recipe
@@ -44,7 +44,7 @@ class SeedFits:
     def sure(self, certainty: Certainty) -> "SeedFits":
         """The same fits, with intervals for the chosen one."""
         chosen = self.chosen
-        return SeedFits(tuple(replace(each, certainty=certainty) if each is chosen else each for each in self.results))
+        return SeedFits(tuple(with_certainty(each, certainty) if each is chosen else each for each in self.results))
 
     def table(self) -> pd.DataFrame:
         """One row a seed: its coefficients, score, status, and whether it was chosen."""

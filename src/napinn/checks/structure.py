@@ -1,170 +1,24 @@
-"""Unknowns that no amount of readings can determine, found without training.
-
-Three reasons are looked for. The unknown stands only in equations that no measured field is linked to. Or it stands
-only beside derivatives along a coordinate in which the readings do not vary. Or it can be traded: the equations stay
-true when it changes together with other unknowns, with the scale or the level of a hidden field, or with the scale of
-an equation as a whole. The last is linear algebra: the change of every residual under each of these is written down at
-random values of the derivatives, and a combination of changes that leaves all residuals at zero is a trade."""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-
-import numpy as np
+"""What the equations themselves leave open, as findings: unknowns, exchanges, levels of hidden fields."""
 
 from napinn.checks.findings import Finding, Weight
-from napinn.equations import Derivative, Equation, Leaf, Terms, Unknown, wanted
+from napinn.exchange import exchange_sentences
+from napinn.identifiability import free_level_sentences, undeterminable
 from napinn.problem import Problem
 from napinn.readings import Readings
 
-SAMPLES = 40
-NOTHING = 1e-8
-"""Relative size below which a change counts as none: far above rounding, far below any coefficient."""
-
 
 def inspect_problem(problem: Problem, readings: Readings) -> list[Finding]:
-    """A doubt for every unknown that cannot be determined, with the reason."""
-    unlinked = _unlinked(problem)
-    blind = _blind(problem, readings)
-    traded = _traded(problem) if problem.unknowns else {}
-    found = []
-    for name in problem.unknowns:
-        reason = unlinked.get(name) or blind.get(name) or traded.get(name)
-        if reason is not None:
-            found.append(Finding(Weight.DOUBT, f"unknown '{name}' cannot be determined: {reason}."))
-    return found
+    """A doubt for every unknown that cannot be determined and for every exchange that leaves the equations as they are;
+    a note for every hidden field whose level is free."""
+    reasons = undeterminable(problem, readings)
+    clocks = frozenset(readings.columns.clocks)
+    return [
+        *(Finding(Weight.DOUBT, f"unknown '{name}' cannot be determined: {why}.") for name, why in reasons.items()),
+        *(Finding(Weight.DOUBT, _lower(text)) for text in exchange_sentences(problem)),
+        *(Finding(Weight.NOTE, _lower(text)) for text in free_level_sentences(problem, clocks)),
+    ]
 
 
-def _unlinked(problem: Problem) -> dict[str, str]:
-    """Unknowns of equations that share no field, not even by way of other equations, with what is measured."""
-    groups = [{need.field for need in equation.needs} for equation in _bound(problem)]
-    linked = set(problem.fields)
-    while any(linked & group and group - linked for group in groups):
-        linked |= {name for group in groups if linked & group for name in group}
-    reached = {name for equation, group in zip(_bound(problem), groups, strict=True) if linked & group
-               for name in equation.unknowns}  # fmt: skip
-    reason = "it stands only in equations of hidden fields that no measured field is linked to"
-    return dict.fromkeys(set(problem.unknowns) - reached, reason)
-
-
-def _blind(problem: Problem, readings: Readings) -> dict[str, str]:
-    """Unknowns that nothing feels once derivatives along coordinates in which the readings stand still are zero."""
-    still = [name for axis, name in enumerate(problem.coordinates) if np.ptp(readings.points[:, axis]) == 0.0]
-    if not still or not problem.unknowns:
-        return {}
-    bound = _bound(problem)
-    drawn = _samples(problem, bound)
-    flat = {
-        terms: array * float(not any(axis in still for axes in terms for axis in axes))
-        for terms, array in drawn.values.items()
-    }
-    changes = _changes(problem, bound, replace(drawn, values=flat)).along_unknowns()
-    names = ", ".join(f"'{name}'" for name in still)
-    reason = f"the readings do not vary along {names}, and it stands only beside derivatives along it"
-    return {
-        name: reason
-        for column, name in enumerate(problem.unknowns)
-        if np.nanmax(np.abs(changes[..., column]), initial=0.0) < NOTHING
-    }
-
-
-def _traded(problem: Problem) -> dict[str, str]:
-    bound = _bound(problem)
-    drawn = _samples(problem, bound)
-    changes = _changes(problem, bound, drawn)
-    columns = [changes.along_unknowns()]
-    partners = [f"unknown '{name}'" for name in problem.unknowns]
-    residual = changes.residual
-    for index, name in enumerate(problem.hidden, start=len(problem.fields)):
-        # A constant added to a field changes its value and none of its derivatives.
-        raised = {terms: np.full(SAMPLES, float(terms == ((),))) for terms in drawn.values}
-        scaled = {terms: array[:, index] for terms, array in drawn.values.items()}
-        for kind, moved in (("scale", scaled), ("level", raised)):
-            columns.append(changes.along_field(name, moved)[..., None])
-            partners.append(f"the {kind} of hidden field '{name}'")
-    for number in range(len(bound)):
-        own = np.zeros_like(residual)
-        own[:, number] = residual[:, number]
-        columns.append(own[..., None])
-        partners.append("the scale of its equation")
-    matrix = np.concatenate(columns, axis=2).reshape(-1, len(partners))
-    return _trades(matrix[np.isfinite(matrix).all(axis=1)], tuple(problem.unknowns), partners)
-
-
-def _trades(matrix: np.ndarray, unknowns: tuple[str, ...], partners: list[str]) -> dict[str, str]:
-    """Unknowns in the null space of the matrix of changes, each with what it is traded against."""
-    if not len(matrix):
-        return {}
-    # The largest entry, not the sum of squares, which would overflow where an unknown starts absurdly far out.
-    sizes = np.abs(matrix).max(axis=0)
-    matrix = matrix / np.where(sizes > 0.0, sizes, 1.0)
-    _, singular, directions = np.linalg.svd(matrix, full_matrices=True)
-    rank = int((singular > NOTHING * max(singular[0], 1.0)).sum())
-    null = directions[rank:]
-    found = {}
-    for index, name in enumerate(unknowns):
-        weight = np.abs(null.T @ null[:, index]) if len(null) else np.zeros(len(partners))
-        if weight[index] > NOTHING:
-            others = [partners[other] for other in np.flatnonzero(weight > 1e-3) if other != index]
-            others = list(dict.fromkeys(others))
-            found[name] = f"it can be traded against {' and '.join(others)}" if others else "nothing depends on it"
-    return found
-
-
-def _bound(problem: Problem) -> tuple[Equation, ...]:
-    return (*problem.written, *(condition.equation for condition in problem.placed))
-
-
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    points: np.ndarray
-    values: Mapping[Terms, np.ndarray]
-    unknowns: Mapping[str, float]
-
-
-def _samples(problem: Problem, bound: tuple[Equation, ...]) -> _Samples:
-    """Points in the box, values of all derivatives as if they were free, and unknowns near their start.
-
-    All derivatives are positive, so that a logarithm or a root of a field has a value."""
-    rng = np.random.default_rng(0)
-    low, high = np.asarray(problem.lows), np.asarray(problem.highs)
-    points = low + (high - low) * rng.uniform(size=(SAMPLES, len(low)))
-    shape = (SAMPLES, len(problem.outputs))
-    values = {terms: rng.uniform(0.5, 1.5, shape) for terms in sorted(wanted(bound))}
-    unknowns = {
-        name: float(unknown.value(unknown.raw_start() + rng.uniform(0.05, 0.15)))
-        for name, unknown in problem.unknowns.items()
-    }
-    return _Samples(points, values, unknowns)
-
-
-@dataclass(frozen=True, eq=False)
-class _Changes:
-    """What is left of each equation at the samples, (samples, equations), and its partial derivatives."""
-
-    residual: np.ndarray
-    partials: tuple[Mapping[Leaf, np.ndarray | float], ...]
-    unknowns: tuple[str, ...]
-
-    def along_unknowns(self) -> np.ndarray:
-        """(samples, equations, unknowns)."""
-        rows = [[_column(each.get(Unknown(name), 0.0)) for name in self.unknowns] for each in self.partials]
-        return np.moveaxis(np.asarray(rows), 2, 0)
-
-    def along_field(self, field: str, moved: Mapping[Terms, np.ndarray]) -> np.ndarray:
-        """(samples, equations): the change when the derivatives of a field move by these amounts."""
-        columns = []
-        for each in self.partials:
-            mine = ((leaf, slope) for leaf, slope in each.items() if isinstance(leaf, Derivative))
-            steps = (slope * moved[leaf.terms] for leaf, slope in mine if leaf.field == field)
-            columns.append(sum(steps, start=np.zeros(SAMPLES)))
-        return np.stack(columns, axis=1)
-
-
-def _changes(problem: Problem, bound: tuple[Equation, ...], drawn: _Samples) -> _Changes:
-    found = [problem.linearised(equation, drawn.points, drawn.values, drawn.unknowns) for equation in bound]
-    residual = np.stack([_column(value) for value, _ in found], axis=1)
-    return _Changes(residual, tuple(partials for _, partials in found), tuple(problem.unknowns))
-
-
-def _column(values: np.ndarray | float) -> np.ndarray:
-    return np.broadcast_to(values, (SAMPLES,))
+def _lower(sentence: str) -> str:
+    """As it stands behind the weight of a finding."""
+    return sentence[0].lower() + sentence[1:]

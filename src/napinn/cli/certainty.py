@@ -12,10 +12,21 @@ from rich.markup import escape
 from napinn.certainty import how_sure
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
-from napinn.cli.running import Finish, Manner, as_it_is, logged, report, save_with_report, show_unknowns, tell_result
+from napinn.cli.running import (
+    Finish,
+    Manner,
+    as_it_is,
+    logged,
+    report,
+    save_with_report,
+    show_status,
+    show_unknowns,
+    tell_result,
+)
 from napinn.errors import InputError, storing
 from napinn.io import read_csv
 from napinn.io.whole import write_whole
+from napinn.judgement import with_certainty
 from napinn.loggers import opened, together
 from napinn.request import Request, Wishes, write_request
 from napinn.result import FitResult, FitStatus
@@ -31,7 +42,7 @@ def with_intervals(result: FitResult) -> FitResult:
     """The result and how sure it is; an unfinished fit is left as it is."""
     if result.status in UNFINISHED:
         return result
-    return replace(result, certainty=how_sure(result))
+    return with_certainty(result, how_sure(result))
 
 
 def finishing(wishes: Wishes) -> Finish:
@@ -98,5 +109,6 @@ def sure_command(run: Path, as_json: bool) -> None:
         return
     console = Console()
     show_unknowns(result, console)
+    show_status(result, console)
     told = f"added to {run}: result.json, report.html and the spread of the field in field.nc"
     console.print(escape(told), soft_wrap=True, highlight=False)

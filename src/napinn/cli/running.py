@@ -139,14 +139,18 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
     if worst:
         console.print(f"sensors with most of them: {escape(worst)}", highlight=False, soft_wrap=True)
     show_faulty(result, console)
-    style = "green" if result.status.trusted else "yellow"
-    for line in (result.status.value, *result.notes):
-        console.print(escape(line), style=style, soft_wrap=True, highlight=False)
+    show_status(result, console)
     console.print(
         f"run folder {escape(str(folder))}, report {escape(str(folder / 'report.html'))}",
         soft_wrap=True,
         highlight=False,
     )
+
+
+def show_status(result: FitResult, console: Console) -> None:
+    """The status and every note, in the colour of the status."""
+    for line in (result.status.value, *result.notes):
+        console.print(escape(line), style=result.status.colour, soft_wrap=True, highlight=False)
 
 
 def show_unknowns(result: FitResult, console: Console) -> None:
@@ -158,8 +162,6 @@ def show_unknowns(result: FitResult, console: Console) -> None:
     console.print(table)
     if result.certainty is not None:
         console.print(f"in brackets 95 % intervals, from {result.certainty.source}", highlight=False)
-        for doubt in result.certainty.doubts():
-            console.print(escape(doubt), style="yellow", soft_wrap=True, highlight=False)
 
 
 def _start(unknown: Unknown) -> str:

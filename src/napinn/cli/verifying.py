@@ -16,7 +16,7 @@ from napinn.run_folder import VERIFICATION, load
 from napinn.verification.findings import Outcome, Verification, write_verification
 from napinn.verification.verifying import verify
 
-COLOURS = {Outcome.PASS: "green", Outcome.DOUBT: "yellow", Outcome.CANNOT: "dim"}
+COLOURS = {Outcome.PASS: "green", Outcome.DOUBT: "red", Outcome.CANNOT: "dim"}
 
 
 def verify_command(run: Path, refit: bool, as_json: bool) -> int:
@@ -43,6 +43,6 @@ def show(verification: Verification, run: Path, console: Console) -> None:
     for check in verification.checks:
         table.add_row(check.name, f"[{COLOURS[check.outcome]}]{check.outcome.value}[/]", escape(check.found))
     console.print(table)
-    console.print(escape(verification.sentence()), style="green" if verification.trusted else "yellow", soft_wrap=True)
+    console.print(escape(verification.sentence()), style="green" if verification.trusted else "red", soft_wrap=True)
     text = f"{run / VERIFICATION}; napinn report {run} puts it into the report"
     console.print(escape(text), soft_wrap=True, highlight=False)

@@ -17,11 +17,9 @@ Intervals = Mapping[str, tuple[float, float]]
 
 
 def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
-    doubt = "" if result.status.trusted else " doubt"
     problem = result.problem
     plain = "".join(mathml(equation) for equation in problem.written)
     found = "".join(mathml(equation, result.unknowns) for equation in problem.written)
-    doubts = () if result.certainty is None else result.certainty.doubts()
     numbers = (
         f'<h2>With the numbers found</h2><div class="equation" tabindex="0">{found}</div>' if result.unknowns else ""
     )
@@ -29,7 +27,7 @@ def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> str:
         f'<section class="answer"><h1>{html.escape(problem.name)}</h1>'
         f'<div class="equation" tabindex="0">{plain}</div>'
         f"{_cards(result, truth, intervals)}"
-        f'<p class="status{doubt}">{html.escape(" ".join((result.status.value, *result.notes, *doubts)))}</p>'
+        f'<p class="status {result.status.colour}">{html.escape(" ".join((result.status.value, *result.notes)))}</p>'
         f"{_faulty(result)}<p>{_sensors_sentence(result)}</p>{numbers if result.unknowns else ''}</section>"
     )
 

@@ -10,9 +10,9 @@ def checks_table(verification: Verification) -> str:
         f"<tr><td>{html.escape(check.name)}</td><td>{check.outcome.value}</td><td>{html.escape(check.found)}</td></tr>"
         for check in verification.checks
     )
-    doubt = "" if verification.trusted else " doubt"
+    colour = "green" if verification.trusted else "red"
     head = "<tr><th>check</th><th>outcome</th><th>what was found</th></tr>"
     return (
-        f'<p class="status{doubt}">{html.escape(verification.sentence())}</p>'
+        f'<p class="status {colour}">{html.escape(verification.sentence())}</p>'
         f'<div class="wide" tabindex="0"><table>{head}{rows}</table></div>'
     )

@@ -4,8 +4,8 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import KDTree
 
+from napinn.neighbours import nearest_pairs, signs_of
 from napinn.splines.descent import Point
 from napinn.splines.journal import Level
 from napinn.splines.smoothing import Start
@@ -67,11 +67,8 @@ def sign_agreement(point: Point | Level) -> float:
     found = [0.0]
     for field in range(system.task.measured):
         mine = np.flatnonzero(system.field == field)[:MOST_NEIGHBOURS]
-        if len(mine) < 3:
-            continue
-        distance, near = KDTree(places[mine]).query(places[mine], min(6, len(mine)))
         # Replicates at one place share the field's error, whatever it is; the nearest reading elsewhere decides.
-        other = np.asarray(near)[np.arange(len(mine)), np.argmax(distance > 1e-9, axis=1)]
-        side = np.sign(misfit[mine] - np.median(misfit[mine]))
-        found.append(float(np.mean(side * side[other])))
+        first, other = nearest_pairs(places[mine])
+        side = signs_of(misfit[mine])
+        found.append(float(np.mean(side[first] * side[other])) if len(first) else 0.0)
     return max(found)

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 
-from napinn.intervals import Interval
 from napinn.judgement import judge
 from napinn.result import FitResult, FitStatus
 from napinn.robust import NEGLIGIBLE
 from napinn.splines.descent import Point
-from napinn.splines.doubts import sign_agreement
+from napinn.splines.doubts import Kind, sign_agreement
 from napinn.splines.engine import Fit
 from napinn.splines.learned import Mixture, few_readings_law
 from napinn.splines.model import SplineModel
@@ -22,10 +21,6 @@ REJECTED_BEYOND = 2.5
 log-density."""
 TRUSTED, DISTRUSTED = 0.2, 0.5
 """Correlations of neighbouring misfits up to which they are all noise, and from which they are none."""
-WIDE = 2.0
-"""An interval whose ends differ by more than this factor does not determine a coefficient."""
-MOVES = 0.2
-"""Share of itself by which a coefficient may move with a finer mesh and a tighter tolerance."""
 
 
 def fitted_model(point: Point) -> SplineModel:
@@ -98,29 +93,8 @@ def reliabilities(model: SplineModel, point: Point, spoilt: np.ndarray, scales: 
 def judged(result: FitResult, fit: Fit) -> tuple[FitStatus, tuple[str, ...]]:
     """The status of a finished fit, and a sentence for every doubt and remark."""
     status, notes = judge(result, settled=True)
-    doubts = [doubt.text for doubt in fit.doubts]
-    assert result.certainty is not None
-    undetermined = []
-    for name, interval in result.certainty.intervals.items():
-        value = result.unknowns[name]
-        half = 0.5 * (interval.high - interval.low)
-        if abs(interval.drift) > max(half - abs(interval.drift), 0.0) or abs(interval.drift) > MOVES * abs(value):
-            text = (
-                f"A finer mesh and a tighter tolerance would move '{name}' by {interval.drift:+.2g} from {value:.4g}."
-            )
-            doubts.append(text)
-        if not_determined(interval):
-            undetermined.append(f"The readings do not determine '{name}': its 95 % interval is {interval}.")
+    # What neighbouring misfits and bounds say is in the notes already.
+    doubts = [doubt.text for doubt in fit.doubts if doubt.kind in (Kind.LOUD, Kind.UNMET) or status.trusted]
     if status.trusted and doubts:
         status = FitStatus.DOUBTFUL
-    if status.trusted and undetermined:
-        status = FitStatus.NOT_IDENTIFIABLE
-    return status, tuple(dict.fromkeys((*doubts, *undetermined, *notes)))
-
-
-def not_determined(interval: Interval) -> bool:
-    """Whether an interval holds zero, or spans more than a factor of two."""
-    if not interval.bounded or interval.low <= 0.0 <= interval.high:
-        return True
-    ends = sorted((abs(interval.low), abs(interval.high)))
-    return ends[1] > WIDE * ends[0]
+    return status, tuple(dict.fromkeys((*doubts, *notes)))

@@ -1,7 +1,7 @@
 """Equations as an evolution in time: what of a problem can be solved forward, and at what rate its state moves.
 
 The state holds each field and its time derivatives below the highest that the equations name; that highest one is what
-the equations are solved for. They must be linear in it, which the tree tells, and then one linear system at every
+the equations are solved for. They must be linear in it, which the tree shows, and then one linear system at every
 point gives it. A field that is never differentiated in time, such as the recovered of an epidemic, is solved for
 itself. Whatever does not fit is answered with an `Obstacle`, a clause that says why."""
 
@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
 
-from napinn.equations import Derivative, Equation, Leaf
+from napinn.equations import Derivative, Equation, Leaf, value_and_partials
 from napinn.equations.tree import Call, Expression, Number, Power, Product, Sum, children
 from napinn.problem import Problem
 from napinn.readings import order_axis
 
+Places = Mapping[str, np.ndarray]
+"""Coordinates of points by name."""
+Values = Mapping[Derivative, np.ndarray]
+MOST_SPACES = 2
 NONLINEAR = 2
 """Stands for every way but the linear one in which something may enter."""
 
@@ -41,7 +43,8 @@ class Component:
 class Evolution:
     problem: Problem
     time: str
-    space: str | None
+    spaces: tuple[str, ...]
+    """The other coordinates, at most two."""
     equations: tuple[Equation, ...]
     """As many as there are fields, each with something in it that is solved for."""
     orders: Mapping[str, int]
@@ -57,42 +60,62 @@ class Evolution:
         return tuple(Derivative(name, ((self.time,) * order,)) for name, order in self.orders.items())
 
     @cached_property
-    def needs(self) -> tuple[tuple[Derivative, Component, int], ...]:
-        """Every other derivative in the equations: a component of the state, so many times along space."""
+    def needs(self) -> tuple[tuple[Derivative, Component, tuple[int, ...]], ...]:
+        """Every other derivative in the equations: a component of the state, so many times along each space axis."""
         leaves = frozenset(leaf for equation in self.equations for leaf in equation.needs) - frozenset(self.solved)
-        told = []
+        found = []
         for leaf in sorted(leaves, key=repr):
             (axes,) = leaf.terms
-            order = axes.count(self.time)
-            told.append((leaf, Component(leaf.field, order), len(axes) - order))
-        return tuple(told)
+            along = tuple(axes.count(name) for name in self.spaces)
+            found.append((leaf, Component(leaf.field, axes.count(self.time)), along))
+        return tuple(found)
 
-    @property
-    def space_order(self) -> int:
-        return max((along for _, _, along in self.needs), default=0)
+    def highest(self, places: Places, known: Values, unknowns: Mapping[str, float]) -> np.ndarray:
+        """(fields, points): what is solved for, at points where all other derivatives are known."""
+        size = len(places[self.time])
+        nothing = np.zeros((len(self.solved), size))
+        rest, matrix = self._linear(places, known, nothing, unknowns, self.solved)
+        return self._solve(matrix, -rest[:, None])[:, 0]
 
-    def highest(
+    def slopes(self, places: Places, known: Values, unknowns: Mapping[str, float]) -> np.ndarray:
+        """(fields, needs, points): how what is solved for follows each of the derivatives in `needs`."""
+        found = self.highest(places, known, unknowns)
+        leaves = (*self.solved, *(leaf for leaf, _, _ in self.needs))
+        _, partials = self._linear(places, known, found, unknowns, leaves)
+        count = len(self.solved)
+        return self._solve(partials[:, :count], -partials[:, count:])
+
+    def _linear(
         self,
-        places: Mapping[str, Float[Array, " n"]],
-        known: Mapping[Derivative, Float[Array, " n"]],
-        unknowns: Mapping[str, Float[Array, ""]],
-    ) -> Float[Array, "f n"]:
-        """What is solved for, at points where all other derivatives are known."""
-        size = places[self.time].shape[0]
+        places: Places,
+        known: Values,
+        highest: np.ndarray,
+        unknowns: Mapping[str, float],
+        leaves: tuple[Derivative, ...],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(equations, points) residuals, and (equations, leaves, points) their partial derivatives."""
+        values: dict[Leaf, np.ndarray] = {**known, **dict(zip(self.solved, highest, strict=True))}
+        look_up = self.problem.look_up(places, values.__getitem__, unknowns)
+        size, differentiated = highest.shape[1], frozenset(leaves).__contains__
+        residuals, slopes = np.zeros((len(self.equations), size)), np.zeros((len(self.equations), len(leaves), size))
+        for row, equation in enumerate(self.equations):
+            assert equation.tree is not None
+            residuals[row], partials = value_and_partials(equation.tree, look_up, differentiated)
+            for column, leaf in enumerate(leaves):
+                slopes[row, column] = partials.get(leaf, 0.0)
+        return residuals, slopes
 
-        def residuals(wanted: Float[Array, "f n"]) -> Float[Array, "f n"]:
-            values: dict[Leaf, Float[Array, " n"]] = {**known, **dict(zip(self.solved, wanted, strict=True))}
-            return jnp.stack(self.problem.evaluated(self.equations, places, lambda leaf: values[leaf], unknowns))
-
-        nothing = jnp.zeros((len(self.solved), size), places[self.time].dtype)
-        rest, push = jax.linearize(residuals, nothing)
+    def _solve(self, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The linear system of every point: (equations, fields, points) and (equations, columns, points) to (fields,
+        columns, points); not finite where there is no solution."""
         if self._one_each is not None:
             # The common case: each equation holds one of them, and no system has to be solved.
-            slopes = push(jnp.ones_like(nothing))
-            return (-rest / slopes)[jnp.asarray(self._one_each)]
-        columns = [push(nothing.at[number].set(1.0)) for number in range(len(self.solved))]
-        matrix = jnp.moveaxis(jnp.stack(columns, axis=1), 2, 0)
-        return jnp.linalg.solve(matrix, -rest.T[:, :, None])[:, :, 0].T
+            with np.errstate(all="ignore"):
+                return np.stack([right[row] / matrix[row, field] for field, row in enumerate(self._one_each)])
+        try:
+            return np.moveaxis(np.linalg.solve(np.moveaxis(matrix, 2, 0), np.moveaxis(right, 2, 0)), 0, 2)
+        except np.linalg.LinAlgError:
+            return np.full((matrix.shape[1], *right.shape[1:]), np.nan)
 
     @cached_property
     def _one_each(self) -> tuple[int, ...] | None:
@@ -102,17 +125,17 @@ class Evolution:
             return None
         return tuple(held.index([number]) for number in range(len(self.solved)))
 
-    def rate(self, state: Float[Array, "c n"], highest: Float[Array, "f n"]) -> Float[Array, "c n"]:
+    def rate(self, state: np.ndarray, highest: np.ndarray) -> np.ndarray:
         """The time derivative of the state: of each component the next one, of a field's last what was solved for."""
+        return np.array([highest[field] if source is None else state[source] for source, field in self.sources])
+
+    @cached_property
+    def sources(self) -> tuple[tuple[int | None, int], ...]:
+        """For every component of the state the row that is its time derivative, None for a field's last, and the number
+        of its field."""
         rows = {component: number for number, component in enumerate(self.state)}
         names = list(self.orders)
-        return jnp.stack(
-            [
-                state[rows[following]] if following in rows else highest[names.index(component.field)]
-                for component in self.state
-                for following in (Component(component.field, component.order + 1),)
-            ]
-        )
+        return tuple((rows.get(Component(each.field, each.order + 1)), names.index(each.field)) for each in self.state)
 
 
 def evolution_of(problem: Problem, dated: frozenset[str] = frozenset()) -> Evolution | Obstacle:
@@ -120,20 +143,20 @@ def evolution_of(problem: Problem, dated: frozenset[str] = frozenset()) -> Evolu
     names = tuple(problem.coordinates)
     if any(equation.tree is None for equation in problem.written):
         return Obstacle("an equation is a Python function, of which only values are known")
-    if len(names) > 2:
-        return Obstacle(f"it has {len(names)} coordinates, and only time, or time and one place, are solved here")
+    if len(names) > 1 + MOST_SPACES:
+        return Obstacle(f"it has {len(names)} coordinates, and only time and up to two places are solved here")
     axis = order_axis(names, dated)
     if axis is None:
-        return Obstacle(f"which of {' and '.join(names)} is time is not told by their names ('t' or 'time' would be)")
+        return Obstacle(f"the names {', '.join(names)} do not say which is time ('t' or 'time' would)")
     time = names[axis]
-    space = next((name for name in names if name != time), None)
+    spaces = tuple(name for name in names if name != time)
     orders = {name: _highest_order(problem, name, time) for name in problem.outputs}
     if not any(orders.values()):
         return Obstacle(f"nothing in it is differentiated by {time}: it describes a state and no course")
     solved = {name: Derivative(name, ((time,) * order,)) for name, order in orders.items()}
     used = tuple(equation for equation in problem.written if equation.needs & frozenset(solved.values()))
     obstacle = _obstacle(problem, used, solved, time)
-    return obstacle or Evolution(problem, time, space, used, orders)
+    return obstacle or Evolution(problem, time, spaces, used, orders)
 
 
 def _highest_order(problem: Problem, name: str, time: str) -> int:

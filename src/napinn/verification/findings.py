@@ -16,7 +16,7 @@ class Outcome(enum.Enum):
     PASS = "pass"
     DOUBT = "doubt"
     CANNOT = "cannot"
-    """There is nothing to check by, or it does not apply; it speaks neither for nor against the fit."""
+    """There is nothing to check by, or it does not apply; the fit is neither better nor worse for it."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Verification:
 
     @property
     def trusted(self) -> bool:
-        """Whether no check speaks against the fit."""
+        """Whether no check casts doubt on the fit."""
         return not any(check.outcome is Outcome.DOUBT for check in self.checks)
 
     def sentence(self) -> str:
         passed = sum(check.outcome is Outcome.PASS for check in self.checks)
         if not self.trusted:
             doubted = ", ".join(check.name for check in self.checks if check.outcome is Outcome.DOUBT)
-            return f"Not to be trusted as it is: {doubted}."
-        return f"Nothing speaks against the fit: {passed} of {len(self.checks)} checks could be made and passed."
+            return f"Do not trust this fit as it is: {doubted}."
+        return f"No check casts doubt on the fit: {passed} of {len(self.checks)} could be made, and passed."
 
     def describe(self) -> dict[str, Any]:
         return {

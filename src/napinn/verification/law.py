@@ -42,12 +42,26 @@ class Spread:
 
 
 def spread_of(probabilities: np.ndarray) -> Spread:
+    inside = central_share(probabilities)
+    distance, chance = stats.kstest(probabilities, "uniform")
+    return Spread(inside.count, inside.coverage, inside.coverage_chance, float(distance), float(chance))
+
+
+@dataclass(frozen=True)
+class CentralShare:
+    """How many probabilities lie in the central nine tenths of the law."""
+
+    count: int
+    coverage: float
+    coverage_chance: float
+    """Of so few in there, if the law holds."""
+
+
+def central_share(probabilities: np.ndarray) -> CentralShare:
     edge = 0.5 * (1.0 - CENTRAL)
     inside = int(((probabilities >= edge) & (probabilities <= 1.0 - edge)).sum())
     count = len(probabilities)
-    few = float(stats.binom.cdf(inside, count, CENTRAL))
-    distance, chance = stats.kstest(probabilities, "uniform")
-    return Spread(count, inside / count, few, float(distance), float(chance))
+    return CentralShare(count, inside / count, float(stats.binom.cdf(inside, count, CENTRAL)))
 
 
 def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, trained: np.ndarray) -> np.ndarray:
@@ -58,14 +72,19 @@ def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, tra
     predicted = result.field(asked.points)[np.arange(len(asked)), owner]
     misfits = asked.standard(asked.values - predicted, result.readings)
     found = np.empty(len(asked))
-    for index, name in enumerate(result.problem.fields):
+    for index in range(len(result.problem.fields)):
         mine = owner == index
-        if name in result.noise:
-            found[mine] = _under_law(result.noise[name], misfits[mine])
-        else:
-            own = np.sort(result.standard_misfits[trained & (result.readings.field_index == index)])
-            found[mine] = np.searchsorted(own, misfits[mine]) / max(len(own), 1)
+        found[mine] = probabilities_of(result, misfits[mine], index, trained)
     return found
+
+
+def probabilities_of(result: FitResult, misfits: np.ndarray, field: int, trained: np.ndarray) -> np.ndarray:
+    """How probable a smaller misfit than each of these, over its known deviation, is for the field of this number."""
+    name = result.problem.fields[field]
+    if name in result.noise:
+        return _under_law(result.noise[name], misfits)
+    own = np.sort(result.standard_misfits[trained & (result.readings.field_index == field)])
+    return np.searchsorted(own, misfits) / max(len(own), 1)
 
 
 def _under_law(noise: NoiseLaw, misfits: np.ndarray) -> np.ndarray:

@@ -1,52 +1,57 @@
-"""The method of lines: an evolution on the nodes of a line, with the fitted field at its ends.
+"""The method of lines: an evolution on the nodes of a grid in space, with the fitted field at its edges.
 
 Space is cut into even nodes and differentiated by central stencils of fourth order, or of second order to see how much
 that matters. A stencil at the first inner nodes reaches beyond them: there the values are those of the fitted field at
-the instant in question, or, where space is periodic, those of the other end. An ordinary differential equation is a
-line of one node, and nothing is cut."""
+the instant in question, or, where an axis is periodic, those of the other end. An ordinary differential equation is a
+grid of one node without axes."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from scipy import sparse
+from scipy.interpolate import CubicSpline
 
 from napinn.equations import Derivative
-from napinn.partials import FieldNetwork
-from napinn.verification.called import CalledField
+from napinn.model import FittedModel
 from napinn.verification.evolution import Evolution
 
-Weights = Mapping[int, Float[Array, " w"]]
-"""Stencils by the order of their derivative."""
-Unknowns = Mapping[str, Float[Array, ""]]
+EDGE_INSTANTS = 257
+"""Instants at which the field at the edges is computed; a cubic spline gives it between them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
-    """Nodes that move, and those at both ends that are given."""
+    """The nodes along one axis."""
 
-    inner: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    spacing: float
+    nodes: np.ndarray
     margin: int
     """How many nodes a stencil may reach to either side."""
+    periodic: bool
 
+    @property
+    def spacing(self) -> float:
+        return float(self.nodes[1] - self.nodes[0])
 
-def line_of(evolution: Evolution, nodes: int) -> Line:
-    if evolution.space is None:
-        return Line(np.zeros(1), np.zeros(0), np.zeros(0), 1.0, 0)
-    low, high = evolution.problem.coordinates[evolution.space]
-    margin = half_width(evolution.space_order)
-    if evolution.space in evolution.problem.periodic:
-        places = np.linspace(low, high, nodes)[:-1]
-        return Line(places, places[:0], places[:0], float(places[1] - places[0]), margin)
-    places = np.linspace(low, high, nodes)
-    inner = slice(margin, nodes - margin)
-    return Line(places[inner], places[:margin], places[nodes - margin :], float(places[1] - places[0]), margin)
+    @property
+    def moves(self) -> np.ndarray:
+        """Which nodes are solved for; the others follow the fitted field."""
+        number = np.arange(len(self.nodes))
+        return (number >= self.margin) & (number < len(number) - self.margin) | self.periodic
+
+    def derivative(self, order: int, narrow: bool) -> sparse.csr_array:
+        """(moving nodes, nodes): the derivative of this order."""
+        weights = stencil(order, narrow) / self.spacing**order
+        half, count = len(weights) // 2, len(self.nodes)
+        shifts = {offset: weight for offset, weight in zip(range(-half, half + 1), weights, strict=True) if weight}
+        whole = sparse.csr_array((count, count))
+        for offset, weight in shifts.items():
+            whole = whole + weight * sparse.eye_array(count, k=offset, format="csr")
+            if self.periodic and offset:
+                whole = whole + weight * sparse.eye_array(count, k=offset - int(np.sign(offset)) * count, format="csr")
+        return sparse.csr_array(whole[np.flatnonzero(self.moves)])
 
 
 def half_width(order: int) -> int:
@@ -55,8 +60,8 @@ def half_width(order: int) -> int:
 
 
 def stencil(order: int, narrow: bool = False) -> np.ndarray:
-    """Weights of the nodes -h … h, one apart, that give this derivative of every polynomial they can tell; a narrow one
-    leaves the outermost nodes out, and its error is of second order."""
+    """Weights of the nodes -h … h, one apart, that give this derivative of every polynomial up to their number; a
+    narrow one leaves the outermost nodes out, and its error is of second order."""
     width, half = half_width(order), half_width(order) - bool(narrow and order)
     offsets, powers = np.arange(-half, half + 1.0), np.arange(2 * half + 1)
     moments = np.zeros(2 * half + 1)
@@ -64,78 +69,139 @@ def stencil(order: int, narrow: bool = False) -> np.ndarray:
     return np.pad(np.linalg.solve(offsets[None, :] ** powers[:, None], moments), width - half)
 
 
+def lines_of(evolution: Evolution, nodes: int) -> tuple[Line, ...]:
+    """One line for each space axis, of so many nodes."""
+    found = []
+    for axis, name in enumerate(evolution.spaces):
+        low, high = evolution.problem.coordinates[name]
+        periodic = name in evolution.problem.periodic
+        margin = half_width(max((along[axis] for _, _, along in evolution.needs), default=0))
+        places = np.linspace(low, high, nodes)
+        found.append(Line(places[:-1] if periodic else places, margin, periodic))
+    return tuple(found)
+
+
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """An evolution on a line. The state is a row a component and a column a node, in the fields' own units."""
+    """An evolution on a grid. The state is a row a component and a column a moving node, in the fields' own units."""
 
     evolution: Evolution
-    field: FieldNetwork | CalledField
-    line: Line
+    model: FittedModel
+    lines: tuple[Line, ...]
+    narrow: bool = False
+    """Whether stencils are of second order."""
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.evolution.problem.coordinates)
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(line.nodes) for line in self.lines)
 
-    def places(self, time: Float[Array, ""], along: Float[Array, " n"]) -> dict[str, Float[Array, " n"]]:
-        """The coordinates of nodes at one instant."""
-        found = {self.evolution.time: jnp.broadcast_to(time, along.shape)}
-        return found if self.evolution.space is None else {**found, self.evolution.space: along}
+    @cached_property
+    def moves(self) -> np.ndarray:
+        """Which nodes of the whole grid are solved for, as one row."""
+        found = np.ones(1, bool)
+        for line in self.lines:
+            found = np.kron(found, line.moves)
+        return found
 
-    def fitted(self, time: Float[Array, ""], along: Float[Array, " n"]) -> Float[Array, "c n"]:
-        """The components of the state as the fitted field has them."""
-        places = self.places(time, along)
-        points = jnp.stack([places[name] for name in self.names], axis=1)
-        terms = {component.order: ((self.evolution.time,) * component.order,) for component in self.evolution.state}
-        found = self.field.derivatives(points, terms.values(), self.names)
-        columns = self.evolution.problem.outputs
-        return jnp.stack([found[terms[each.order]][:, columns.index(each.field)] for each in self.evolution.state])
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """(all nodes, space axes)."""
+        mesh = np.meshgrid(*(line.nodes for line in self.lines), indexing="ij")
+        return np.stack([axis.ravel() for axis in mesh], axis=1) if mesh else np.zeros((1, 0))
 
-    def fitted_fields(self, time: Float[Array, ""], along: Float[Array, " n"]) -> Float[Array, "f n"]:
-        places = self.places(time, along)
-        return self.field(jnp.stack([places[name] for name in self.names], axis=1)).T
+    @cached_property
+    def inner(self) -> np.ndarray:
+        return self.nodes[self.moves]
 
-    def weights(self, narrow: bool = False) -> dict[int, Float[Array, " w"]]:
-        """The stencils that the equations need."""
-        orders = {order for _, _, order in self.evolution.needs}
-        return {order: jnp.asarray(stencil(order, narrow) / self.line.spacing**order) for order in orders}
+    @cached_property
+    def _operators(self) -> Mapping[tuple[int, ...], tuple[sparse.csr_array, sparse.csr_array]]:
+        """By orders along the axes: derivatives at the moving nodes from moving nodes, and from given ones."""
+        found = {}
+        for along in {along for _, _, along in self.evolution.needs}:
+            whole = sparse.csr_array(np.ones((1, 1)))
+            for line, order in zip(self.lines, along, strict=True):
+                whole = sparse.csr_array(sparse.kron(whole, line.derivative(order, self.narrow)))
+            columns = sparse.csc_array(whole)
+            inner, outer = (columns[:, np.flatnonzero(which)] for which in (self.moves, ~self.moves))
+            found[along] = sparse.csr_array(inner), sparse.csr_array(outer)
+        return found
 
-    def highest(
-        self, time: Float[Array, ""], state: Float[Array, "c n"], unknowns: Unknowns, weights: Weights
-    ) -> Float[Array, "f n"]:
-        """What the equations are solved for, at every inner node."""
-        known = self._known(self._widened(time, state), weights)
-        places = self.places(time, jnp.asarray(self.line.inner, state.dtype))
-        return self.evolution.highest(places, known, unknowns)
+    def points(self, times: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """(instants × nodes, coordinates) in the problem's order."""
+        evolution = self.evolution
+        columns = {evolution.time: np.repeat(times, len(nodes))}
+        columns |= {name: np.tile(nodes[:, axis], len(times)) for axis, name in enumerate(evolution.spaces)}
+        return np.stack([columns[name] for name in evolution.problem.coordinates], axis=1)
 
-    def rate(
-        self, time: Float[Array, ""], state: Float[Array, "c n"], unknowns: Unknowns, weights: Weights
-    ) -> Float[Array, "c n"]:
-        return self.evolution.rate(state, self.highest(time, state, unknowns, weights))
+    def fitted(self, times: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """(instants, components, nodes): the state as the fitted field has it."""
+        state, outputs = self.evolution.state, self.evolution.problem.outputs
+        terms = {component.order: ((self.evolution.time,) * component.order,) for component in state}
+        found = self.model.derivatives(self.points(times, nodes), set(terms.values()))
+        columns = [found[terms[each.order]][:, outputs.index(each.field)] for each in state]
+        return np.stack([column.reshape(len(times), len(nodes)) for column in columns], axis=1)
 
-    def fields(
-        self, time: Float[Array, ""], state: Float[Array, "c n"], unknowns: Unknowns, weights: Weights
-    ) -> Float[Array, "f n"]:
-        """All fields of a state, those that are never differentiated in time included."""
+    def fitted_fields(self, times: np.ndarray) -> np.ndarray:
+        """(instants, fields, moving nodes)."""
+        values = self.model.values(self.points(times, self.inner))
+        return np.moveaxis(values.reshape(len(times), len(self.inner), -1), 2, 1)
+
+    @cached_property
+    def _edges(self) -> CubicSpline | None:
+        """The state at the given nodes over time."""
+        if self.moves.all():
+            return None
+        times = np.linspace(*self.evolution.problem.coordinates[self.evolution.time], EDGE_INSTANTS)
+        return CubicSpline(times, self.fitted(times, self.nodes[~self.moves]))
+
+    def places(self, time: float) -> dict[str, np.ndarray]:
+        """The coordinates of the moving nodes at one instant."""
+        spaces = {name: self.inner[:, axis] for axis, name in enumerate(self.evolution.spaces)}
+        return {self.evolution.time: np.full(len(self.inner), time), **spaces}
+
+    def _known(self, time: float, state: np.ndarray) -> dict[Derivative, np.ndarray]:
+        edges = None if self._edges is None else self._edges(time)
+        found = {}
+        for leaf, component, along in self.evolution.needs:
+            row = self.evolution.state.index(component)
+            if not any(along):
+                found[leaf] = state[row]
+                continue
+            inner, outer = self._operators[along]
+            found[leaf] = inner @ state[row] + (0.0 if edges is None else outer @ edges[row])
+        return found
+
+    def highest(self, time: float, state: np.ndarray, unknowns: Mapping[str, float]) -> np.ndarray:
+        """(fields, nodes): what the equations are solved for."""
+        return self.evolution.highest(self.places(time), self._known(time, state), unknowns)
+
+    def rate(self, time: float, state: np.ndarray, unknowns: Mapping[str, float]) -> np.ndarray:
+        return self.evolution.rate(state, self.highest(time, state, unknowns))
+
+    def jacobian(self, time: float, state: np.ndarray, unknowns: Mapping[str, float]) -> sparse.csc_array:
+        """Of the rate along the state, both read row by row."""
+        evolution, count = self.evolution, len(self.inner)
+        slopes = evolution.slopes(self.places(time), self._known(time, state), unknowns)
+        blocks = [[sparse.csr_array((count, count)) for _ in evolution.state] for _ in evolution.state]
+        for row, (source, field) in enumerate(evolution.sources):
+            if source is not None:
+                blocks[row][source] = sparse.eye_array(count, format="csr")
+                continue
+            for number, (_, needed, along) in enumerate(evolution.needs):
+                column = evolution.state.index(needed)
+                part = sparse.diags_array(slopes[field, number]) @ self._operators[along][0]
+                blocks[row][column] = blocks[row][column] + part
+        return sparse.csc_array(sparse.block_array(blocks))
+
+    def fields(self, times: np.ndarray, states: np.ndarray, unknowns: Mapping[str, float]) -> np.ndarray:
+        """(instants, fields, nodes) of states (instants, components, nodes): all fields, those that are never
+        differentiated in time included."""
         rows = {component.field: number for number, component in enumerate(self.evolution.state) if not component.order}
         names = list(self.evolution.orders)
-        highest = self.highest(time, state, unknowns, weights) if len(rows) < len(names) else state
-        return jnp.stack([state[rows[name]] if name in rows else highest[n] for n, name in enumerate(names)])
-
-    def _widened(self, time: Float[Array, ""], state: Float[Array, "c n"]) -> Float[Array, "c m"]:
-        margin = self.line.margin
-        if not margin:
-            return state
-        if not len(self.line.left):
-            return jnp.pad(state, ((0, 0), (margin, margin)), mode="wrap")
-        ends = jnp.asarray(np.concatenate([self.line.left, self.line.right]), state.dtype)
-        given = self.fitted(time, ends)
-        return jnp.concatenate([given[:, :margin], state, given[:, margin:]], axis=1)
-
-    def _known(self, wide: Float[Array, "c m"], weights: Weights) -> dict[Derivative, Float[Array, " n"]]:
-        rows = {component: number for number, component in enumerate(self.evolution.state)}
-        count, found = len(self.line.inner), {}
-        for leaf, component, order in self.evolution.needs:
-            row, first = wide[rows[component]], self.line.margin - half_width(order)
-            parts = [row[first + j : first + j + count] * weights[order][j] for j in range(2 * half_width(order) + 1)]
-            found[leaf] = sum(parts[1:], start=parts[0])
-        return found
+        if len(rows) == len(names):
+            return states[:, [rows[name] for name in names]]
+        found = []
+        for time, state in zip(times, states, strict=True):
+            highest = self.highest(float(time), state, unknowns)
+            found.append([state[rows[name]] if name in rows else highest[n] for n, name in enumerate(names)])
+        return np.array(found)

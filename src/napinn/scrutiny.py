@@ -1,0 +1,215 @@
+"""What can be checked of a finished fit at once, whatever represents its field: nothing is solved, nothing is trained.
+
+Misfits of neighbouring readings, conditions, coefficients with their intervals, and faulty sensors whose readings took
+part. Each check gives sentences; an empty list means that there is no doubt."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from napinn.equations import Condition, Derivative, wanted
+from napinn.intervals import Interval
+from napinn.neighbours import Agreement, agreement_of_places, agreement_of_records
+from napinn.result import FitResult
+from napinn.robust import NEGLIGIBLE, robust_std
+from napinn.verdicts import condemned
+
+ALIKE, ALIKE_ERRORS = 0.2, 3.0
+"""Misfits are correlated if the mean agreement in sign of neighbours is above this (Gaussian misfits of correlation 0.31
+then), and so many standard errors above zero: one fit in a thousand with independent noise."""
+WIDE = 2.0
+"""An interval whose ends differ by more than this factor does not determine a coefficient."""
+MOVES = 0.2
+"""Share of itself by which a settled coefficient may still move."""
+SLOPE_MISSED = 0.1
+"""Share of a derivative's size in the box by which a condition on it may be missed, where the noise is smaller than
+that: derivatives of a fitted field are less exact than its values."""
+HIDDEN_MISSED = 0.05
+"""The same for the value of a hidden field, of which there is no noise."""
+NEAR_FACE = 0.05
+"""Share of a coordinate's range within which readings belong to a condition's place."""
+FEWEST_NEAR, SHIFTED = 4, 4.0
+"""Readings near a condition are compared with it from so many on; so many standard errors of their median are a
+contradiction."""
+MEDIAN_ERROR = 1.2533
+"""Standard error of the median of n Gaussian numbers over that of their mean."""
+PROBES = 512
+
+
+def agreements(result: FitResult) -> dict[str, Agreement]:
+    """By measured field, how far neighbouring misfits agree in sign: along records or between nearest places, whichever
+    agrees more. Fields whose misfits are negligible beside their variation are left out."""
+    readings, problem = result.readings, result.problem
+    good = ~condemned(result.verdicts, len(readings))
+    places = readings.points / (np.asarray(problem.highs) - np.asarray(problem.lows))
+    misfits, found = result.standard_misfits, {}
+    for index, name in enumerate(problem.fields):
+        chosen = np.flatnonzero(good & (readings.field_index == index))
+        if robust_std(misfits[chosen]) <= NEGLIGIBLE * robust_std(readings.values[chosen]):
+            continue
+        both = (
+            agreement_of_records(readings, misfits, chosen),
+            agreement_of_places(places[chosen], misfits[chosen]),
+        )
+        known = [each for each in both if each is not None]
+        if known:
+            found[name] = max(known, key=lambda each: (correlated(each), each.mean))
+    return found
+
+
+def correlated(agreement: Agreement) -> bool:
+    return agreement.mean > ALIKE and agreement.errors > ALIKE_ERRORS
+
+
+def correlated_misfits(result: FitResult) -> list[str]:
+    """A sentence for every field whose misfits are more than noise."""
+    where = {"records": "Successive misfits of the same sensor", "places": "Misfits of neighbouring readings"}
+    return [
+        f"{where[each.along]} of '{name}' agree in sign (correlation about {each.correlation:.2f}, 0 for noise): the "
+        "field or the equations do not follow the readings, or the noise has a memory."
+        for name, each in agreements(result).items()
+        if correlated(each)
+    ]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """How far a field misses one condition."""
+
+    shown: str
+    amount: float
+    """Root mean square over the condition's place, in the unit of the condition."""
+    allowed: float
+    """What the noise allows, in the same unit."""
+
+    @property
+    def missed(self) -> bool:
+        return self.amount > self.allowed
+
+    @property
+    def sentence(self) -> str:
+        return f"The condition {self.shown} is missed by {self.amount:.2g}; the noise allows {self.allowed:.2g}."
+
+
+def misses(result: FitResult) -> list[Miss]:
+    """How far the fitted field misses each given condition."""
+    problem, found = result.problem, []
+    if not problem.placed:
+        return found
+    points = np.random.default_rng(0).uniform(problem.lows, problem.highs, (PROBES, len(problem.lows)))
+    for condition in problem.placed:
+        face, terms = problem.on_face(condition, points), wanted((condition.equation,))
+        values = result.model.derivatives(face, terms)
+        residual, partials = problem.linearised(condition.equation, face, values, result.unknowns)
+        inside = result.model.derivatives(points, {*terms, ((),)})
+        allowed = np.zeros(PROBES)
+        for leaf, slope in partials.items():
+            if isinstance(leaf, Derivative):
+                allowed = allowed + (slope * _allowed(result, leaf, inside)) ** 2
+        amount = float(np.sqrt(np.mean(np.broadcast_to(residual, PROBES) ** 2)))
+        found.append(Miss(condition.shown, amount, float(np.sqrt(np.mean(allowed)))))
+    return found
+
+
+def _allowed(result: FitResult, leaf: Derivative, inside: Mapping[tuple, np.ndarray]) -> float:
+    """By how much a derivative of a field may be wrong: the noise, or the share of its size that is negligible."""
+    column = result.problem.outputs.index(leaf.field)
+    variation = float(np.std(inside[((),)][:, column]))
+    hidden = leaf.field not in result.problem.fields
+    share = HIDDEN_MISSED if hidden else max(noise_of(result, leaf.field) / max(variation, 1e-300), NEGLIGIBLE)
+    if leaf.terms == ((),):
+        return share * variation
+    return max(share, SLOPE_MISSED) * float(np.sqrt(np.mean(inside[leaf.terms][:, column] ** 2)))
+
+
+def noise_of(result: FitResult, field: str) -> float:
+    """The robust deviation of the misfits of a measured field."""
+    mine = result.readings.field_index == result.problem.fields.index(field)
+    good = mine & ~condemned(result.verdicts, len(result.readings))
+    return robust_std(result.misfits[good if good.any() else mine])
+
+
+def contradicted_conditions(result: FitResult) -> list[str]:
+    """A sentence for every condition on the value of a measured field from which the readings near its place differ."""
+    found = []
+    for condition in result.problem.placed:
+        leaves = list(condition.equation.needs)
+        if len(leaves) != 1 or leaves[0].terms != ((),) or leaves[0].field not in result.problem.fields:
+            continue
+        field = leaves[0].field
+        near = _near(result, condition, field)
+        if near.sum() < FEWEST_NEAR:
+            continue
+        noise = max(noise_of(result, field), NEGLIGIBLE * robust_std(result.readings.values))
+        mine = result.readings.field_index == result.problem.fields.index(field)
+        shift = float(np.median(result.misfits[near]) - np.median(result.misfits[mine]))
+        if abs(shift) > SHIFTED * MEDIAN_ERROR * noise / math.sqrt(near.sum()) and abs(shift) > noise:
+            found.append(
+                f"The {near.sum()} readings near the place of the condition {condition.shown} lie {shift:+.2g} from the "
+                f"field, with a noise of {noise:.2g}: they contradict the condition or the equations there."
+            )
+    return found
+
+
+def _near(result: FitResult, condition: Condition, field: str) -> np.ndarray:
+    readings, problem = result.readings, result.problem
+    near = readings.field_index == problem.fields.index(field)
+    near &= ~condemned(result.verdicts, len(readings))
+    for axis, (name, (low, high)) in enumerate(problem.coordinates.items()):
+        if name in condition.at:
+            near &= np.abs(readings.points[:, axis] - condition.at[name]) <= NEAR_FACE * (high - low)
+    return near
+
+
+def unsettled(result: FitResult) -> list[str]:
+    """A sentence for every coefficient that a Newton step would still move far."""
+    if result.certainty is None:
+        return []
+    return [
+        f"A Newton step from where the fit ended would move '{name}' by {interval.drift:+.2g} from "
+        f"{result.unknowns[name]:.4g}; it has not settled."
+        for name, interval in result.certainty.intervals.items()
+        if still_moves(interval, result.unknowns[name])
+    ]
+
+
+def still_moves(interval: Interval, value: float) -> bool:
+    """Whether a coefficient would move by more than half of its interval as the readings give it, or by more than a
+    fifth of itself; the interval holds both ends of the move, which is no part of what the readings give."""
+    drift = abs(interval.drift)
+    half = 0.5 * (interval.high - interval.low - drift)
+    return not drift <= half or drift > MOVES * abs(value)
+
+
+def undetermined(result: FitResult) -> list[str]:
+    """A sentence for every coefficient, and every combination of them, that the readings do not determine."""
+    if result.certainty is None:
+        return []
+    singly = [
+        f"The readings do not determine '{name}': its 95 % interval is {interval}."
+        for name, interval in result.certainty.intervals.items()
+        if not_determined(interval)
+    ]
+    return [*singly, *result.certainty.undetermined]
+
+
+def not_determined(interval: Interval) -> bool:
+    """Whether an interval is open, holds zero, or spans more than a factor of two."""
+    if not interval.bounded or interval.low <= 0.0 <= interval.high:
+        return True
+    ends = sorted((abs(interval.low), abs(interval.high)))
+    return ends[1] > WIDE * ends[0]
+
+
+def faulty_and_used(result: FitResult) -> list[str]:
+    """A sentence on sensors that are faulty and whose readings the fit used nevertheless."""
+    used = result.reliability > 0.0
+    names = sorted({each.sensor for each in result.verdicts if each.verdict.faulty and used[each.condemned].any()})
+    if not names:
+        return []
+    shown = ", ".join(f"'{name}'" for name in names[:5]) + (" and others" if len(names) > 5 else "")
+    return [
+        f"The fit used readings of faulty sensors ({shown}); remove them, or fit with a method that leaves them out."
+    ]
