@@ -91,6 +91,7 @@ DAMAGES = {
     "breaks of text": ("breaks.0", lambda array: array.astype(str)),
     "breaks missing": ("breaks.0", lambda _: None),
     "a cell more": ("breaks.0", lambda array: np.append(array, array[-1] + 1.0)),
+    "breaks of another box": ("breaks.0", lambda array: 2.0 * array),
     "too few coefficients": ("coefficients", lambda array: array[:-1]),
     "coefficients not a number": ("coefficients", lambda array: np.full_like(array, np.nan)),
     "complex coefficients": ("coefficients", lambda array: array.astype(complex)),
@@ -129,6 +130,47 @@ def test_a_damaged_spread_is_refused_in_one_sentence(run, change):
     with_arrays(run / CERTAINTY, draws=change(first_array(run / CERTAINTY, "draws")))
     with pytest.raises(InputError, match=r"certainty\.npz does not match the settings of the run"):
         load(run)
+
+
+STRANGE = (0.0, -1.0, 0.5, 1e300, -1e300, 1e-300, np.nan, np.inf, 1e9)
+
+
+def changed(array, random):
+    """An array with one entry, its shape or its type changed."""
+    kind = random.integers(6)
+    if kind == 0:
+        return array.reshape(-1)[: random.integers(array.size + 1)]
+    if kind == 1:
+        return array.astype(random.choice(["float32", "int64", "complex128", "str", "bool", "S8"]))
+    if kind == 2:
+        return np.expand_dims(array, int(random.integers(array.ndim + 1)))
+    if kind == 3:
+        return np.concatenate([array, array], axis=int(random.integers(array.ndim)))
+    other = array.astype(float)
+    other.reshape(-1)[random.integers(array.size)] = random.choice(STRANGE)
+    return other
+
+
+@pytest.mark.parametrize(("file", "rounds"), [(MODEL, 100), (CERTAINTY, 25)])
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered", "ignore:Casting complex")
+def test_random_changes_inside_whole_archives_are_read_or_refused_in_one_sentence(run, file, rounds):
+    """The archive itself is sound, so no checksum of it helps: the arrays are judged by what they hold."""
+    with np.load(run / file, allow_pickle=False) as archive:
+        whole = dict(archive)
+    random, places, told = np.random.default_rng(0), np.linspace(0.0, 3.0, 7)[:, None], []
+    for _ in range(rounds):
+        name = str(random.choice(list(whole)))
+        np.savez(run / file, **{**whole, name: changed(whole[name], random)})
+        try:
+            again = load(run)
+        except InputError as error:
+            told.append(str(error))
+            continue
+        assert again.field(places).shape == (7, 1)
+        assert again.certainty.spread(places).shape == (7, 1)
+        assert not np.isnan(again.noise["u"].log_prob(places[:, 0])).any()
+    assert len(told) > rounds // 3
+    assert all(len(sentence.splitlines()) == 1 for sentence in told)
 
 
 # ---- how a fit may end -----------------------------------------------------------------------------------------------

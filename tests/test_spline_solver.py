@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from napinn import Problem, Unknown, read_table
+from napinn.splines.cost import Meter
 from napinn.splines.laws import Cauchy, Huber
 from napinn.splines.learned import Mixture
 from napinn.splines.smoothing import first_space
@@ -66,7 +67,7 @@ def started(task, cells, law, coefficients=None):
         np.linspace(0.3, 0.5, task.measured),
         law,
     )
-    return System(task, space, 2, np.ones(len(task.readings), bool)), state
+    return System(task, space, 2, np.ones(len(task.readings), bool), Meter()), state
 
 
 def fitted_decay(task, cells=12, sigma=0.02, **options):

@@ -152,7 +152,8 @@ def restored(problem: Problem, saved: SavedArrays) -> SplineModel:
     degrees = _checked(saved, "degrees", (dimensions,))
     if not (np.all(degrees == np.round(degrees)) and np.all((degrees >= 1) & (degrees <= MOST_DEGREE))):
         raise _mismatch(saved, "degrees")
-    axes = tuple(_axis(saved, number, int(degree)) for number, degree in enumerate(degrees))
+    boxes = problem.coordinates.values()
+    axes = tuple(_axis(saved, n, int(degree), box) for n, (degree, box) in enumerate(zip(degrees, boxes, strict=True)))
     fast = frozenset(list(problem.coordinates).index(name) for name in problem.periodic)
     space = Space(axes, fields, fast)
     noise = _checked(saved, "noise", (2, measured))
@@ -171,7 +172,8 @@ def restored(problem: Problem, saved: SavedArrays) -> SplineModel:
 MOST_DEGREE = 20
 """More than any equation that napinn reads can need."""
 ROUNDING = 1e-6
-"""By which the weights of a saved law may differ from a sum of one."""
+"""By which the weights of a saved law may differ from a sum of one, and the ends of a mesh, as a share of its length,
+from those of the box."""
 
 
 def restored_spread(model: SplineModel, saved: SavedArrays) -> SplineSpread:
@@ -192,9 +194,12 @@ def _law(saved: SavedArrays) -> Mixture:
     return Mixture(weights, means, widths, tail)
 
 
-def _axis(saved: SavedArrays, number: int, degree: int) -> Axis:
+def _axis(saved: SavedArrays, number: int, degree: int, box: tuple[float, float]) -> Axis:
+    """The axis of one coordinate: its breaks ascend from one end of the box to the other."""
     breaks = saved.any_shape(f"breaks.{number}")
     if breaks.ndim != 1 or len(breaks) < 2 or not _finite(breaks) or not np.all(np.diff(breaks) > 0.0):
+        raise _mismatch(saved, f"breaks.{number}")
+    if np.any(np.abs(breaks[[0, -1]] - box) > ROUNDING * (box[1] - box[0])):
         raise _mismatch(saved, f"breaks.{number}")
     return Axis(breaks.astype(float), degree)
 
