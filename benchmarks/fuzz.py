@@ -42,7 +42,7 @@ from napinn.problem_file import load_problem_file
 from napinn.readings import Readings
 from napinn.request import Request, read_request
 from napinn.run_folder import begin, save
-from napinn.splines.method import splines
+from napinn.splines.method import bsplines
 from napinn.suiting import suited
 from napinn.training import Method
 from napinn.training import begin as first_state
@@ -220,7 +220,7 @@ def small_problem() -> tuple[Problem, Readings]:
 
 def spline_run(folder: Path) -> None:
     """A finished run with splines, which has intervals from the beginning."""
-    save(fit(*small_problem(), splines()), folder)
+    save(fit(*small_problem(), bsplines()), folder)
 
 
 def small_run(folder: Path) -> tuple[Request, bytes]:

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 
 from napinn import Problem, Unknown, fit, read_table
-from napinn.splines.method import splines
+from napinn.splines.method import bsplines
 
 DECAY = 0.8
 
 
 def fitted(problem, table, columns=None, **options):
     """A fit of a table with splines."""
-    return fit(problem, read_table(table, tuple(problem.coordinates), problem.fields, columns), splines(), **options)
+    return fit(problem, read_table(table, tuple(problem.coordinates), problem.fields, columns), bsplines(), **options)
 
 
 def decaying(count, noise, seed=0, rate=DECAY):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from napinn import Clock, Columns, FitStatus, Problem, Table, Unknown, fit
-from napinn.splines.method import splines
+from napinn.splines.method import bsplines
 from spline_cases import DECAY, decaying, fitted, small_decay
 
 
@@ -27,7 +27,7 @@ def clean():
 @pytest.fixture(scope="module")
 def decayed(decay_problem, decay_readings):
     """A fit of 400 readings, every tenth a gross error: enough to learn the noise law."""
-    return fit(decay_problem, decay_readings, splines())
+    return fit(decay_problem, decay_readings, bsplines())
 
 
 # ---- recovered numbers -----------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_two_unknowns_that_only_count_together_are_named():
 
 # ---- the same again --------------------------------------------------------------------------------------------------
 def test_the_same_seed_gives_the_same_numbers(clean):
-    again = fit(clean.problem, clean.readings, splines(), seed=0)
+    again = fit(clean.problem, clean.readings, bsplines(), seed=0)
     assert again.unknowns == clean.unknowns
     np.testing.assert_array_equal(again.predicted, clean.predicted)
     np.testing.assert_array_equal(again.reliability, clean.reliability)
@@ -187,11 +187,11 @@ def test_a_fit_needs_no_jax(tmp_path):
 import sys
 import numpy as np, pandas as pd
 import napinn
-from napinn.splines.method import splines
+from napinn.splines.method import bsplines
 t = np.linspace(0.0, 3.0, 30)
 u = np.exp(-0.8 * t) + np.random.default_rng(0).normal(0.0, 0.02, 30)
 problem = napinn.Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": napinn.Unknown(0.3)})
-result = napinn.fit(problem, napinn.read_table(pd.DataFrame({"t": t, "u": u}), ("t",), ("u",)), splines())
+result = napinn.fit(problem, napinn.read_table(pd.DataFrame({"t": t, "u": u}), ("t",), ("u",)), bsplines())
 napinn.save(result, sys.argv[1])
 assert napinn.load(sys.argv[1]).unknowns == result.unknowns
 assert napinn.how_sure(result).intervals

@@ -8,7 +8,7 @@ import pytest
 
 from napinn import FitStatus, InputError, Problem, Unknown, fit, how_sure, load, save
 from napinn.run_folder import CERTAINTY, MODEL
-from napinn.splines.method import splines
+from napinn.splines.method import bsplines
 from napinn.splines.model import SplineModel
 from spline_cases import decaying, fitted, small_decay
 
@@ -22,7 +22,7 @@ def clean():
 @pytest.fixture(scope="module")
 def decayed(decay_problem, decay_readings):
     """A fit of 400 readings, every tenth a gross error: enough to learn the noise law."""
-    return fit(decay_problem, decay_readings, splines())
+    return fit(decay_problem, decay_readings, bsplines())
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from napinn.seeds import SeedFits as SeedFits
     from napinn.seeds import fit_seeds as fit_seeds
     from napinn.splines.method import automatic as automatic
-    from napinn.splines.method import splines as splines
+    from napinn.splines.method import bsplines as bsplines
     from napinn.tables import Table as Table
     from napinn.verification.findings import Verification as Verification
     from napinn.verification.verifying import verify as verify
@@ -77,6 +77,7 @@ _HOMES = {
     "as_printed": "methods",
     "automatic": "splines.method",
     "b_pinn": "methods",
+    "bsplines": "splines.method",
     "compare": "comparison",
     "fit": "fitting",
     "fit_seeds": "seeds",
@@ -95,7 +96,6 @@ _HOMES = {
     "read_table": "readings",
     "resume": "run_folder",
     "save": "run_folder",
-    "splines": "splines.method",
     "verify": "verification.verifying",
     "write_report": "report.html",
 }

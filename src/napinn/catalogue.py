@@ -48,7 +48,7 @@ METHODS: Mapping[str, Entry] = {
         steps=0,
     ),
     "splines": Entry(
-        "napinn.splines.method:splines", "B-splines, Gauss–Newton, the learned noise law: seconds", "napinn", steps=0
+        "napinn.splines.method:bsplines", "B-splines, Gauss–Newton, the learned noise law: seconds", "napinn", steps=0
     ),
     "law_pinn": Entry(
         "napinn.methods:law_pinn", "a network, the learned noise law as its likelihood", "napinn", parts=_LAW

@@ -18,7 +18,7 @@ from napinn.splines.backend import TOO_LARGE, fit_splines, refusal
 from napinn.splines.cost import TooSlowError
 from napinn.splines.doubts import Kind
 from napinn.splines.engine import Fit, estimated_seconds
-from napinn.splines.method import splines
+from napinn.splines.method import bsplines
 from napinn.splines.task import Task
 
 
@@ -28,7 +28,7 @@ class Choosing(Backend):
         if reason is not None:
             return _network(request, options, reason)
         try:
-            result, fit = fit_splines(replace(request, method=splines()), options)
+            result, fit = fit_splines(replace(request, method=bsplines()), options)
         except TooSlowError:
             return _network(request, options, TOO_LARGE)
         reason = None if fit is None else failure(fit)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from napinn.splines.journal import Journal, Level, level_of
+from napinn.splines.journal import Journal, Level, recalled
 from napinn.splines.laws import deviation
 from napinn.splines.learned import Mixture
 from napinn.splines.solver import Solution, solve, spent
@@ -139,11 +139,11 @@ class Descent:
         """From tolerance `start` to `end`; `before` is the level that the state comes from, if there is one."""
         price = PRICE[system.task.dimensions]
         level, tolerance, quietest, calm, done = before, start, float(state.sigma[0]), 0, False
-        kept = self.journal.stages.get(self.name)
+        kept = recalled(self.journal, self.name, system.task, system.meter)
         if kept is not None:
-            level = level_of(system.task, system.meter, kept)
-            system, state = level.system, level.state
-            tolerance, quietest, calm, self._futile, self.full, done = _loop_of(kept["loop"])
+            level, system, state = kept, kept.system, kept.state
+            loop = self.journal.stages[self.name].get("loop", np.array([kept.tolerance / FALL, quietest, 0, 0, 0, 0]))
+            tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
         while tolerance >= 0.9 * end and not done:
             previous, last = level, level if level is not None and level.tolerance < LOOSE else None
             point = settle(system, state, tolerance, self.least)

@@ -20,7 +20,7 @@ from napinn.splines.descent import (
     with_noise_level,
 )
 from napinn.splines.doubts import Doubt, doubts_of
-from napinn.splines.journal import Journal, Level, level_of
+from napinn.splines.journal import Journal, Level, recalled
 from napinn.splines.laws import Cauchy
 from napinn.splines.learned import Mixture
 from napinn.splines.learning import learn_law
@@ -122,9 +122,9 @@ class Engine:
 
     def _with_first_law(self, best: Attempt, start: Start) -> Level:
         """The best attempt with three points a cell, without faulty sensors, and with a learned law."""
-        kept = self.journal.stages.get("law")
+        kept = recalled(self.journal, "law", self.task, self.meter)
         if kept is not None:
-            return level_of(self.task, self.meter, kept)
+            return kept
         system = best.level.system.with_points(3)
         point = settle(system, best.level.state, best.level.tolerance, best.least)
         point = self._with_law(self._screened(point, best.least), start, best.least)

@@ -4,6 +4,7 @@ A fit is a row of stages: the descents from each start, the tolerances of the la
 next is a `Level`: the mesh, the numbers on it, and what was known there. Nothing else crosses from one stage to the
 next, so a stage that was read from disk and one that was just computed lead to the same end."""
 
+import contextlib
 import io
 import json
 import zipfile
@@ -102,6 +103,20 @@ class Journal:
         content = io.BytesIO()
         np.savez(content, **arrays)
         return content.getvalue()
+
+
+def recalled(journal: Journal, stage: str, task: Task, meter: Meter) -> Level | None:
+    """The level that a stage was kept with; None where there is none, or none that fits the task."""
+    arrays = journal.stages.get(stage)
+    if arrays is None:
+        return None
+    with contextlib.suppress(KeyError, ValueError, IndexError, TypeError):
+        level = level_of(task, meter, arrays)
+        sizes = (len(level.state.coefficients), len(level.state.unknowns), len(level.state.sigma))
+        if sizes == (level.system.space.size, len(task.unknowns), task.measured):
+            return level
+    del journal.stages[stage]
+    return None
 
 
 def newest_stages(folder: Path, run: str) -> tuple[dict[str, dict[str, np.ndarray]], list[dict[str, Any]]]:

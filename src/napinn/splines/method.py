@@ -45,7 +45,7 @@ SETTINGS: Mapping[str, type] = {"Splines": Splines, "Automatic": Automatic}
 """Every class that may stand in a saved method of this kind."""
 
 
-def splines() -> Splines:
+def bsplines() -> Splines:
     """Fit with B-splines: an answer in seconds for one coordinate, or one dimension and time.
 
     Returns the method, to be passed to `napinn.fit(problem, readings, method)`. There is nothing to set: mesh,
