@@ -61,8 +61,8 @@ def doubts_of_numbers(result: FitResult) -> list[Doubt]:
     """What misfits, conditions and verdicts say against a fit."""
     sentences = [
         *scrutiny.correlated_misfits(result),
+        *scrutiny.biased_parts(result),
         *(miss.sentence for miss in scrutiny.misses(result) if miss.missed),
-        *scrutiny.contradicted_conditions(result),
         *scrutiny.faulty_and_used(result),
     ]
     return [(FitStatus.DOUBTFUL, text) for text in sentences]
