@@ -70,7 +70,7 @@ def test_a_run_survives_the_disk(exact, listed, tmp_path):
     np.testing.assert_array_equal(back.certainty.spread(points), np.full((7, 1), 0.01))
     np.testing.assert_array_equal(back.certainty.correlation, [[1.0]])
     assert back.certainty.intervals == sure.certainty.intervals
-    assert "'k' and 'c' trade off." in back.certainty.doubts()
+    assert back.certainty.undetermined == ("'k' and 'c' trade off.",)
 
 
 def test_a_kind_of_method_that_is_not_listed_is_refused(exact, tmp_path):

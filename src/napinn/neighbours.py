@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from napinn.readings import Readings
 
@@ -52,7 +52,7 @@ def nearest_pairs(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For every point (n, d) that has one, the number of its nearest neighbour elsewhere: two arrays of numbers."""
     if len(places) < 3:
         return np.zeros(0, int), np.zeros(0, int)
-    distance, near = cKDTree(places).query(places, min(6, len(places)))
+    distance, near = KDTree(places).query(places, min(6, len(places)))
     elsewhere = distance > SAME_PLACE
     first = np.arange(len(places))
     other = near[first, np.argmax(elsewhere, axis=1)]
