@@ -119,7 +119,7 @@ def test_the_equation_is_solved_forward_from_the_model(exact, decay_problem, dec
     assert checks["forward solution"].numbers["difference"]["u"] < 1e-3
     assert checks["held-out readings"].outcome is Outcome.CANNOT
     wrong = replace(exact, unknowns={"k": 2.0 * RATE})
-    assert check_forward(wrong).outcome is Outcome.DOUBT
+    assert check_forward(wrong)[0].outcome is Outcome.DOUBT
 
 
 def test_sensitivities_are_those_of_the_closed_form(exact):

@@ -194,7 +194,7 @@ def _doubts_of_structure(result: FitResult) -> list[Doubt]:
     """Unknowns that the equations alone leave open, whatever the field."""
     reasons = undeterminable(result.problem, result.readings)
     sentences = [f"Unknown '{name}' cannot be determined: {why}." for name, why in reasons.items()]
-    return [(FitStatus.NOT_IDENTIFIABLE, text) for text in (*sentences, *exchange_sentences(result.problem))]
+    return [(FitStatus.NOT_IDENTIFIABLE, text) for text in (*sentences, *exchange_sentences(result.problem, reasons))]
 
 
 def sensitivities(result: FitResult) -> np.ndarray:

@@ -4,6 +4,7 @@ Two statistics: the mean product of the signs of neighbours, and, for an error i
 one sign in any cell of a tree that halves the readings along the widest axis. Signs are taken about the median, so
 neither gross errors nor the shape of the noise law matter."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ class Agreement:
     @property
     def errors(self) -> float:
         """How many standard errors the mean is above zero."""
-        return self.mean * np.sqrt(self.pairs)
+        return self.mean * math.sqrt(self.pairs)
 
     @property
     def correlation(self) -> float:

@@ -87,7 +87,11 @@ def _check_coefficients(result: FitResult) -> list[Check]:
         return []
     reasons = undeterminable(result.problem, result.readings)
     doubts = [f"Unknown '{unknown}' cannot be determined: {why}." for unknown, why in reasons.items()]
-    doubts += [*exchange_sentences(result.problem), *scrutiny.unsettled(result), *scrutiny.undetermined(result)]
+    doubts += [
+        *exchange_sentences(result.problem, reasons),
+        *scrutiny.unsettled(result),
+        *scrutiny.undetermined(result),
+    ]
     if doubts:
         return [Check(name, Outcome.DOUBT, " ".join(doubts))]
     if result.certainty is None:
