@@ -63,10 +63,11 @@ class ExactModel(FittedModel):
     deviation: float
     noise_share: float = 1.0
     gate: tuple[float, float] | None = None
+    conditions: int = 0
 
     @property
     def equation_units(self):
-        return np.ones(1)
+        return np.ones(1 + self.conditions)
 
     @property
     def unknown_units(self):
@@ -101,7 +102,7 @@ class Even(FieldSpread):
 class Known(Backend):
     def fit(self, request, options):
         method, readings = request.method, request.readings
-        model = ExactModel(method.rate, method.noise)
+        model = ExactModel(method.rate, method.noise, conditions=len(request.problem.conditions))
         predicted = model.values(readings.points)[:, 0]
         reliability = np.where(np.abs(readings.values - predicted) > 5.0 * method.noise, 0.0, 1.0)
         verdicts = judge_sensors(request.problem, readings, predicted, method.false_alarms)

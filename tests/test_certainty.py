@@ -41,6 +41,7 @@ from napinn.cli.certainty import run_seeds
 from napinn.cli.running import Manner
 from napinn.errors import StorageError
 from napinn.gate import Gate
+from napinn.judgement import with_certainty
 from napinn.losses import Absolute, Squared
 from napinn.network_model import NetworkModel, network_of
 from napinn.networks import MLP
@@ -128,14 +129,18 @@ def test_the_spread_of_the_field_is_that_of_the_regression_line(fitted):
         assert found[0, 0] == pytest.approx(np.sqrt(ends @ covariance @ ends), rel=1e-6)
 
 
-def test_what_training_had_still_to_go_is_found_and_held(scattered):
+def test_how_far_a_newton_step_would_move_is_found_and_held(scattered):
     weights, _ = least_squares(scattered)
     away = line_result(scattered, weights + np.array([0.1, -0.2]), unknowns={"k": weights[1] - 0.25})
     certainty = how_sure(away)
     interval = certainty.intervals["k"]
     assert away.unknowns["k"] + interval.drift == pytest.approx(weights[1], rel=1e-9)
     assert interval.low < away.unknowns["k"] < weights[1] < interval.high
-    assert certainty.doubts() == ("'k' had about 0.25 still to go, so take more steps.",)
+    judged = with_certainty(away, certainty)
+    assert judged.status is FitStatus.DOUBTFUL
+    assert any(
+        note.startswith("A Newton step from where the fit ended would move 'k' by +0.25") for note in judged.notes
+    )
 
 
 @pytest.mark.parametrize("equation", ["u_t = k + c", "u_t = k + 0*c", "u_t = k + c*q"])
@@ -148,9 +153,10 @@ def test_what_cannot_be_determined_has_no_end(scattered, equation):
     weights, _ = least_squares(scattered)
     traded = equation == "u_t = k + c"
     raw = {"k": weights[1] - np.log1p(np.exp(0.3)) * traded, "c": 0.3}
-    certainty = how_sure(line_result(scattered, weights, problem, raw))
+    result = line_result(scattered, weights, problem, raw)
+    certainty = how_sure(result)
     found = certainty.intervals
-    assert "The readings do not determine 'c', so its interval is open." in certainty.doubts()
+    assert "The readings do not determine 'c': its 95 % interval is 0 … ∞." in with_certainty(result, certainty).notes
     assert (found["c"].low, found["c"].high) == (0.0, np.inf)
     assert found["k"].bounded is not traded
     assert str(found["c"]) == "0 … ∞"

@@ -6,13 +6,16 @@ import re
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 from known_results import known
 from napinn.problem import Problem, Unknown
+from napinn.readings import read_table
 from napinn.tables import Table
 from napinn.verification.evolution import Evolution, Obstacle, evolution_of
 from napinn.verification.findings import Check, Outcome
+from napinn.verification.forward import Forward, solve
 from napinn.verification.forward import check_forward as all_checks
 from napinn.verification.lines import stencil
 
@@ -95,6 +98,51 @@ def test_a_negative_diffusivity_is_called_ill_posed():
     check = check_forward(known(HEAT, {"D": -0.4}, heat))
     assert check.outcome is Outcome.CANNOT
     assert "ill posed" in check.found
+
+
+def test_heat_in_the_plane_is_followed_and_a_wrong_coefficient_is_doubted():
+    """Time is the middle coordinate, and one axis is periodic."""
+    box = {"x": (0.0, 1.0), "t": (0.0, 0.3), "y": (0.0, 2.0)}
+    problem = Problem(box, ("u",), ("u_t = D*(u_xx + u_yy)",), {"D": Unknown(0.1)}, periodic=("y",))
+
+    def plate(x, t, y):
+        return jnp.exp(-0.2 * 2.0 * np.pi**2 * t) * jnp.sin(np.pi * x) * jnp.cos(np.pi * y) + x
+
+    check = check_forward(known(problem, {"D": 0.2}, plate))
+    assert check.outcome is Outcome.PASS
+    assert difference(check) < 1e-3
+    assert check_forward(known(problem, {"D": 0.3}, plate)).outcome is Outcome.DOUBT
+
+
+@pytest.mark.parametrize(("rate", "outcome"), [(0.8, Outcome.PASS), (0.84, Outcome.DOUBT)])
+def test_the_solution_is_compared_with_the_readings(rate, outcome):
+    """With a rate that is wrong by a twentieth the solution is within 5 % of the field, and six deviations off."""
+    problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(1.0)})
+    times = np.linspace(0.0, 3.0, 100)
+    noise = np.random.default_rng(0).normal(0.0, 0.002, 100)
+    table = pd.DataFrame({"t": times, "u": np.exp(-0.8 * times) + noise})
+    result = known(problem, {"k": rate}, lambda t: jnp.exp(-0.8 * t), readings=read_table(table, ("t",), ("u",)))
+    beside_field, beside_readings = all_checks(result)
+    assert beside_field.outcome is Outcome.PASS
+    assert beside_readings.outcome is outcome
+    found = beside_readings.numbers["misfits"]["u"]
+    assert found["field"] == pytest.approx(0.002, rel=0.3)
+    exact = 1.4826 * np.median(np.abs(table["u"] - np.exp(-rate * times)))
+    assert found["forward"] == pytest.approx(exact, rel=0.15)
+
+
+def test_the_difference_from_the_field_is_interpolated_to_any_point():
+    result = known(HEAT, {"D": 0.3}, heat)
+    evolution = evolution_of(HEAT)
+    assert isinstance(evolution, Evolution)
+    forward = solve(evolution, result.model, result.unknowns)
+    assert isinstance(forward, Forward)
+    points = np.array([[0.5, 0.0], [0.0, 0.2], [1.0, 0.5], [0.5, 0.25]])
+    found = forward.difference(points)[:, 0]
+    np.testing.assert_allclose(found[:3], 0.0, atol=1e-12)
+    # With u = 0 at both ends the first wave decays at 0.3 π² in place of 0.4 π².
+    exact = np.exp(-0.3 * np.pi**2 * 0.25) - np.exp(-0.4 * np.pi**2 * 0.25)
+    assert found[3] == pytest.approx(exact, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,20 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from exact_backend import Even
 from known_results import known, with_network
 from napinn.backend import backend_of
 from napinn.cli import main
 from napinn.density import GMM, KDE, Standard
 from napinn.errors import InputError
+from napinn.intervals import Certainty, Interval
 from napinn.methods import compressed, law_pinn, pinn
 from napinn.objective import Law
 from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
 from napinn.result import FitStatus
 from napinn.run_folder import load, save
-from napinn.verification import forward, left_out, verifying
+from napinn.verification import left_out, verifying
 from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
 from napinn.verification.held_out import check_held_out
 from napinn.verification.law import probabilities, spread_of
@@ -154,13 +156,32 @@ def test_a_method_is_shortened_in_every_phase():
     assert short.phases[2].patience == pytest.approx(whole.phases[2].patience / 3, abs=1)
 
 
-def test_a_status_that_is_not_to_be_trusted_is_doubted(monkeypatch):
-    monkeypatch.setattr(forward, "check_forward", lambda result: Check("forward", Outcome.PASS, "."))
-    result = fitted(watched(50))
-    assert verifying.verify(result).trusted
-    bad = verifying.verify(dataclasses.replace(result, status=FitStatus.AT_BOUND, notes=("k is at 0.",)))
+CERTAIN = Certainty({"k": Interval(0.75, 0.85, 0.02)}, "50 readings", Even(0.01))
+
+
+@pytest.fixture
+def sure(monkeypatch):
+    monkeypatch.setattr(verifying, "check_forward", lambda result: [Check("forward", Outcome.PASS, ".")])
+    return dataclasses.replace(fitted(watched(50)), certainty=CERTAIN)
+
+
+def test_a_status_that_is_not_to_be_trusted_is_doubted(sure):
+    assert verifying.verify(sure).trusted
+    bad = verifying.verify(dataclasses.replace(sure, status=FitStatus.AT_BOUND, notes=("k is at 0.",)))
     assert not bad.trusted
-    assert bad.sentence() == "Not to be trusted as it is: status of the fit."
+    assert bad.sentence() == "Do not trust this fit as it is: status of the fit."
+
+
+@pytest.mark.parametrize(("drift", "trusted"), [(0.01, True), (0.2, False)])
+def test_a_spent_budget_is_forgiven_where_the_coefficients_have_settled(sure, drift, trusted):
+    interval = Interval(0.75, 0.85 + drift, 0.02, drift)
+    spent = dataclasses.replace(
+        sure, status=FitStatus.BUDGET_SPENT, certainty=dataclasses.replace(CERTAIN, intervals={"k": interval})
+    )
+    found = {check.name: check for check in verifying.verify(spent).checks}
+    assert (found["status of the fit"].outcome is Outcome.PASS) is trusted
+    assert (found["coefficients"].outcome is Outcome.PASS) is trusted
+    assert ("would move 'k' by +0.2 from 0.8" in found["coefficients"].found) is not trusted
 
 
 def test_a_verification_comes_back_from_its_file_and_a_new_result_removes_it(tmp_path, finished):
@@ -191,7 +212,9 @@ def test_the_command_says_writes_and_reports(finished_run, tmp_path, monkeypatch
     told = json.loads(out)
     assert (code, told["trusted"]) == (3, False)
     outcomes = {check["name"]: check["outcome"] for check in told["checks"]}
-    assert outcomes == {"status of the fit": "pass", "held-out readings": "cannot", "forward solution": "doubt"}
+    assert outcomes["status of the fit"] == outcomes["forward solution"] == "doubt"
+    assert outcomes["held-out readings"] == "cannot"
+    assert {"neighbouring misfits", "coefficients", "forward solution and readings"} < outcomes.keys()
     assert json.loads((run / "verify.json").read_text())["checks"] == told["checks"]
     assert napinn("report", str(run))[0] == 0
     assert "Trust check" in (run / "report.html").read_text()
@@ -200,5 +223,5 @@ def test_the_command_says_writes_and_reports(finished_run, tmp_path, monkeypatch
     code, out = napinn("verify", str(run))
     assert code == 0
     assert "It agrees." in out
-    assert "1 of 1 checks could be made and passed" in out
-    assert load(run).status is FitStatus.BUDGET_SPENT
+    assert "1 of 1 could be made, and passed" in out
+    assert not load(run).status.trusted

@@ -6,7 +6,7 @@ the residuals at random values of all leaves, before and after it: each must com
 condition at the same place, up to a constant factor."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +41,9 @@ class Exchange:
         )
 
 
-def exchange_sentences(problem: Problem) -> list[str]:
-    return [each.sentence for each in exchanges(problem)]
+def exchange_sentences(problem: Problem, but: Container[str] = ()) -> list[str]:
+    """A sentence for every exchange, but for those of unknowns of which something worse is known already."""
+    return [each.sentence for each in exchanges(problem) if not any(name in but for name in sum(each.unknowns, ()))]
 
 
 def exchanges(problem: Problem) -> list[Exchange]:

@@ -61,8 +61,8 @@ def doubts_of_numbers(result: FitResult) -> list[Doubt]:
     """What misfits, conditions and verdicts say against a fit."""
     sentences = [
         *scrutiny.correlated_misfits(result),
+        *scrutiny.biased_parts(result),
         *(miss.sentence for miss in scrutiny.misses(result) if miss.missed),
-        *scrutiny.contradicted_conditions(result),
         *scrutiny.faulty_and_used(result),
     ]
     return [(FitStatus.DOUBTFUL, text) for text in sentences]
@@ -194,7 +194,7 @@ def _doubts_of_structure(result: FitResult) -> list[Doubt]:
     """Unknowns that the equations alone leave open, whatever the field."""
     reasons = undeterminable(result.problem, result.readings)
     sentences = [f"Unknown '{name}' cannot be determined: {why}." for name, why in reasons.items()]
-    return [(FitStatus.NOT_IDENTIFIABLE, text) for text in (*sentences, *exchange_sentences(result.problem))]
+    return [(FitStatus.NOT_IDENTIFIABLE, text) for text in (*sentences, *exchange_sentences(result.problem, reasons))]
 
 
 def sensitivities(result: FitResult) -> np.ndarray:

@@ -1,11 +1,16 @@
 """Whether the misfits of neighbouring readings agree in sign: noise has no memory, an error of the field has.
 
-Signs are taken about the median, so neither gross errors nor the shape of the noise law matter."""
+Two statistics: the mean product of the signs of neighbours, and, for an error in a small part of the box, the excess of
+one sign in any cell of a tree that halves the readings along the widest axis. Signs are taken about the median, so
+neither gross errors nor the shape of the noise law matter."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy import stats
+from scipy.spatial import KDTree
 
 from napinn.readings import Readings
 
@@ -13,6 +18,8 @@ MOST = 20_000
 """Readings among which nearest neighbours are looked for."""
 FEWEST = 8
 """Pairs below which an agreement is not computed."""
+SMALLEST_CELL = 16
+"""Readings of a cell: all of one sign has a chance of 3e-5."""
 SAME_PLACE = 1e-9
 """Of the box: readings that are closer are replicates. They share the error of the field, whatever it is."""
 
@@ -29,7 +36,7 @@ class Agreement:
     @property
     def errors(self) -> float:
         """How many standard errors the mean is above zero."""
-        return self.mean * np.sqrt(self.pairs)
+        return self.mean * math.sqrt(self.pairs)
 
     @property
     def correlation(self) -> float:
@@ -46,7 +53,7 @@ def nearest_pairs(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For every point (n, d) that has one, the number of its nearest neighbour elsewhere: two arrays of numbers."""
     if len(places) < 3:
         return np.zeros(0, int), np.zeros(0, int)
-    distance, near = cKDTree(places).query(places, min(6, len(places)))
+    distance, near = KDTree(places).query(places, min(6, len(places)))
     elsewhere = distance > SAME_PLACE
     first = np.arange(len(places))
     other = near[first, np.argmax(elsewhere, axis=1)]
@@ -78,3 +85,45 @@ def _agreement(signs: np.ndarray, first: np.ndarray, second: np.ndarray, along: 
     if len(first) < FEWEST:
         return None
     return Agreement(float(np.mean(signs[first] * signs[second])), len(first), along)
+
+
+@dataclass(frozen=True, eq=False)
+class Bias:
+    """The cell in which misfits lie on one side most improbably."""
+
+    members: np.ndarray
+    """Numbers of the readings in it."""
+    shift: float
+    """The median of its misfits minus that of all."""
+    chance: float
+    """Of as large an excess of one sign in any of the cells, if misfits were independent."""
+
+
+def local_bias(places: np.ndarray, misfits: np.ndarray) -> Bias | None:
+    """The most improbable cell of readings at `places`, (n, d) in units of the box; None where there are too few."""
+    cells = list(_cells(places, np.arange(len(places))))
+    if not cells:
+        return None
+    signs = signs_of(misfits)
+    higher, counts = (np.array([each(signs[cell]) for cell in cells]) for each in (_positive, np.count_nonzero))
+    rarer = np.minimum(higher, counts - higher)
+    chances = np.minimum(2.0 * stats.binom.cdf(rarer, counts, 0.5), 1.0)
+    worst = int(np.argmin(chances))
+    shift = float(np.median(misfits[cells[worst]]) - np.median(misfits))
+    return Bias(cells[worst], shift, min(1.0, len(cells) * float(chances[worst])))
+
+
+def _positive(signs: np.ndarray) -> int:
+    return int(np.count_nonzero(signs > 0.0))
+
+
+def _cells(places: np.ndarray, members: np.ndarray) -> Iterator[np.ndarray]:
+    """Halves of halves of the readings, each split at the median along the axis on which it extends farthest."""
+    if len(members) < 2 * SMALLEST_CELL:
+        return
+    own = places[members]
+    axis = int(np.argmax(np.ptp(own, axis=0)))
+    order = members[np.argsort(own[:, axis], kind="stable")]
+    for half in (order[: len(order) // 2], order[len(order) // 2 :]):
+        yield half
+        yield from _cells(places, half)

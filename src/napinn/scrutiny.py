@@ -3,22 +3,21 @@
 Misfits of neighbouring readings, conditions, coefficients with their intervals, and faulty sensors whose readings took
 part. Each check gives sentences; an empty list means that there is no doubt."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.equations import Condition, Derivative, wanted
+from napinn.equations import Derivative, wanted
 from napinn.intervals import Interval
-from napinn.neighbours import Agreement, agreement_of_places, agreement_of_records
+from napinn.neighbours import Agreement, agreement_of_places, agreement_of_records, local_bias
 from napinn.result import FitResult
 from napinn.robust import NEGLIGIBLE, robust_std
 from napinn.verdicts import condemned
 
 ALIKE, ALIKE_ERRORS = 0.2, 3.0
-"""Misfits are correlated if the mean agreement in sign of neighbours is above this (Gaussian misfits of correlation
-0.31 then), and so many standard errors above zero: one fit in a thousand with independent noise."""
+"""Misfits are correlated if the mean agreement in sign of neighbours is above this (that of Gaussian misfits with a
+correlation of 0.31), and so many standard errors above zero: one fit in a thousand with independent noise."""
 WIDE = 2.0
 """An interval whose ends differ by more than this factor does not determine a coefficient."""
 MOVES = 0.2
@@ -28,13 +27,8 @@ SLOPE_MISSED = 0.1
 that: derivatives of a fitted field are less exact than its values."""
 HIDDEN_MISSED = 0.05
 """The same for the value of a hidden field, of which there is no noise."""
-NEAR_FACE = 0.05
-"""Share of a coordinate's range within which readings belong to a condition's place."""
-FEWEST_NEAR, SHIFTED = 4, 4.0
-"""Readings near a condition are compared with it from so many on; so many standard errors of their median are a
-contradiction."""
-MEDIAN_ERROR = 1.2533
-"""Standard error of the median of n Gaussian numbers over that of their mean."""
+BIASED, BIASED_CHANCE = 0.5, 1e-3
+"""A part of the box is biased if its misfits are shifted by this share of the noise, with at most this chance."""
 PROBES = 512
 
 
@@ -72,6 +66,30 @@ def correlated_misfits(result: FitResult) -> list[str]:
         for name, each in agreements(result).items()
         if correlated(each)
     ]
+
+
+def biased_parts(result: FitResult) -> list[str]:
+    """A sentence for every field whose readings in some part of the box lie on one side of it."""
+    readings, problem = result.readings, result.problem
+    good = ~condemned(result.verdicts, len(readings))
+    lengths = np.asarray(problem.highs) - np.asarray(problem.lows)
+    found = []
+    for index, name in enumerate(problem.fields):
+        chosen = np.flatnonzero(good & (readings.field_index == index))
+        bias = local_bias(readings.points[chosen] / lengths, result.standard_misfits[chosen])
+        if bias is None or bias.chance > BIASED_CHANCE:
+            continue
+        least = max(BIASED * noise_of(result, name), NEGLIGIBLE * robust_std(readings.values[chosen]))
+        if abs(bias.shift) > least:
+            inside = readings.points[chosen[bias.members]]
+            spans = zip(problem.coordinates, inside.min(axis=0), inside.max(axis=0), strict=True)
+            where = ", ".join(f"{each} = {low:.3g} to {high:.3g}" for each, low, high in spans)
+            found.append(
+                f"The {len(inside)} readings of '{name}' at {where} lie {bias.shift:+.2g} from the field on the whole, "
+                f"with a noise of {noise_of(result, name):.2g}: the equations or conditions do not hold there, or "
+                "these readings are wrong."
+            )
+    return found
 
 
 @dataclass(frozen=True)
@@ -129,38 +147,6 @@ def noise_of(result: FitResult, field: str) -> float:
     mine = result.readings.field_index == result.problem.fields.index(field)
     good = mine & ~condemned(result.verdicts, len(result.readings))
     return robust_std(result.misfits[good if good.any() else mine])
-
-
-def contradicted_conditions(result: FitResult) -> list[str]:
-    """A sentence for every condition on the value of a measured field from which the readings near its place differ."""
-    found = []
-    for condition in result.problem.placed:
-        leaves = list(condition.equation.needs)
-        if len(leaves) != 1 or leaves[0].terms != ((),) or leaves[0].field not in result.problem.fields:
-            continue
-        field = leaves[0].field
-        near = _near(result, condition, field)
-        if near.sum() < FEWEST_NEAR:
-            continue
-        noise = max(noise_of(result, field), NEGLIGIBLE * robust_std(result.readings.values))
-        mine = result.readings.field_index == result.problem.fields.index(field)
-        shift = float(np.median(result.misfits[near]) - np.median(result.misfits[mine]))
-        if abs(shift) > SHIFTED * MEDIAN_ERROR * noise / math.sqrt(near.sum()) and abs(shift) > noise:
-            found.append(
-                f"The {near.sum()} readings near the place of the condition {condition.shown} lie {shift:+.2g} from "
-                f"the field, with a noise of {noise:.2g}: they contradict the condition or the equations there."
-            )
-    return found
-
-
-def _near(result: FitResult, condition: Condition, field: str) -> np.ndarray:
-    readings, problem = result.readings, result.problem
-    near = readings.field_index == problem.fields.index(field)
-    near &= ~condemned(result.verdicts, len(readings))
-    for axis, (name, (low, high)) in enumerate(problem.coordinates.items()):
-        if name in condition.at:
-            near &= np.abs(readings.points[:, axis] - condition.at[name]) <= NEAR_FACE * (high - low)
-    return near
 
 
 def unsettled(result: FitResult) -> list[str]:

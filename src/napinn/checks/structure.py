@@ -14,7 +14,7 @@ def inspect_problem(problem: Problem, readings: Readings) -> list[Finding]:
     clocks = frozenset(readings.columns.clocks)
     return [
         *(Finding(Weight.DOUBT, f"unknown '{name}' cannot be determined: {why}.") for name, why in reasons.items()),
-        *(Finding(Weight.DOUBT, _lower(text)) for text in exchange_sentences(problem)),
+        *(Finding(Weight.DOUBT, _lower(text)) for text in exchange_sentences(problem, reasons)),
         *(Finding(Weight.NOTE, _lower(text)) for text in free_level_sentences(problem, clocks)),
     ]
 

@@ -78,8 +78,10 @@ class Forward:
                 if line.periodic:
                     grid = np.concatenate([grid, grid.take([0], axis)], axis)
             mine = window == number
-            interpolate = RegularGridInterpolator((times, *axes), grid, bounds_error=False, fill_value=None)
-            found[mine] = interpolate(asked[mine]) if mine.any() else 0.0
+            interpolate = RegularGridInterpolator((times, *axes), grid)
+            # Readings may lie outside of the box by rounding.
+            inside = np.clip(asked[mine], [axis[0] for axis in (times, *axes)], [axis[-1] for axis in (times, *axes)])
+            found[mine] = interpolate(inside)
         return found
 
 

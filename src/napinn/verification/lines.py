@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -182,7 +183,7 @@ class Lines:
         """Of the rate along the state, both read row by row."""
         evolution, count = self.evolution, len(self.inner)
         slopes = evolution.slopes(self.places(time), self._known(time, state), unknowns)
-        blocks = [[sparse.csr_array((count, count)) for _ in evolution.state] for _ in evolution.state]
+        blocks: list[list[Any]] = [[sparse.csr_array((count, count)) for _ in evolution.state] for _ in evolution.state]
         for row, (source, field) in enumerate(evolution.sources):
             if source is not None:
                 blocks[row][source] = sparse.eye_array(count, format="csr")

@@ -126,14 +126,14 @@ class Solver:
             found = lines.jacobian(time, state.reshape(begin.shape), unknowns)
             if not np.isfinite(found.data).all():
                 raise _GaveUpError
-            return found.toarray() if found.shape[0] <= SMALL_STATE else found
+            return found.toarray() if begin.size <= SMALL_STATE else found
 
         def left(time: float, state: np.ndarray) -> float:
             return 1.0 - float(np.max(np.abs(state.reshape(begin.shape)) / (FAR * largest)))
 
         left.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
         atol = np.broadcast_to(TOLERANCE * unit, begin.shape).ravel()
-        options = {"method": "BDF", "jac": jacobian} if self.stiff else {"method": "DOP853"}
+        options: dict[str, Any] = {"method": "BDF", "jac": jacobian} if self.stiff else {"method": "DOP853"}
         far = False
         with np.errstate(all="ignore"), warnings.catch_warnings(), contextlib.suppress(*FAILURES):
             # A singular matrix is a failure here; SciPy warns of it besides.

@@ -58,11 +58,11 @@ def _check_status(result: FitResult) -> Check:
 
 def _check_misfits(result: FitResult) -> Check:
     name, found = "neighbouring misfits", scrutiny.agreements(result)
-    if not found:
+    doubts = [*scrutiny.correlated_misfits(result), *scrutiny.biased_parts(result)]
+    if not found and not doubts:
         return Check(
             name, Outcome.CANNOT, "The readings are too few, or their misfits too small, to compare neighbours."
         )
-    doubts = scrutiny.correlated_misfits(result)
     numbers = {
         field: {"agreement": each.mean, "pairs": each.pairs, "along": each.along} for field, each in found.items()
     }
@@ -75,10 +75,9 @@ def _check_conditions(result: FitResult) -> list[Check]:
     found = scrutiny.misses(result)
     if not found:
         return []
-    contradicted = scrutiny.contradicted_conditions(result)
-    doubted = bool(contradicted) or any(miss.missed for miss in found)
+    doubted = any(miss.missed for miss in found)
     numbers = {miss.shown: {"missed_by": miss.amount, "allowed": miss.allowed} for miss in found}
-    text = " ".join((*(miss.sentence for miss in found), *contradicted))
+    text = " ".join(miss.sentence for miss in found)
     return [Check("conditions", Outcome.DOUBT if doubted else Outcome.PASS, text, numbers)]
 
 
@@ -88,7 +87,11 @@ def _check_coefficients(result: FitResult) -> list[Check]:
         return []
     reasons = undeterminable(result.problem, result.readings)
     doubts = [f"Unknown '{unknown}' cannot be determined: {why}." for unknown, why in reasons.items()]
-    doubts += [*exchange_sentences(result.problem), *scrutiny.unsettled(result), *scrutiny.undetermined(result)]
+    doubts += [
+        *exchange_sentences(result.problem, reasons),
+        *scrutiny.unsettled(result),
+        *scrutiny.undetermined(result),
+    ]
     if doubts:
         return [Check(name, Outcome.DOUBT, " ".join(doubts))]
     if result.certainty is None:
