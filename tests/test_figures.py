@@ -114,11 +114,11 @@ def test_flagged_readings_differ_without_colour(finished):
     ("arguments", "said"),
     [
         (["plot", "RUN", "--what", "fild", "-o", "a.png"], "did you mean 'field'?"),
-        (["plot", "RUN", "-o", "a.docx"], "name one that ends in .png, .pdf, .svg"),
-        (["plot", "nowhere", "-o", "a.png"], "nowhere holds no finished run"),
+        (["plot", "RUN", "-o", "a.docx"], "name a file that ends in .png, .pdf, .svg"),
+        (["plot", "nowhere", "-o", "a.png"], "nowhere does not exist"),
         (["animate", "RUN", "-o", "a.gif"], "needs a field over space and time"),
         (["export", "RUN", "--what", "modle", "-o", "a"], "did you mean 'model'?"),
-        (["report", "nowhere"], "nowhere holds no finished run"),
+        (["report", "nowhere"], "nowhere does not exist"),
     ],
 )
 def test_a_wrong_wish_is_one_sentence(finished_run, monkeypatch, capfd, arguments, said):

@@ -9,12 +9,17 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 
+def printable(text: str, allowed: str = "\n\t") -> str:
+    """The text with a replacement mark for every character that a terminal might obey, but for those `allowed`."""
+    return "".join(mark if mark.isprintable() or mark in allowed else "�" for mark in text)
+
+
 class InputError(Exception):
     """The problem, the readings, a file or an option is not usable as given."""
 
     def __str__(self) -> str:
         # Names and cells may come from a damaged file; a sentence has no control characters in it.
-        return "".join(mark if mark.isprintable() else "�" for mark in str(self.args[0]))
+        return printable(str(self.args[0]), "")
 
 
 class StorageError(Exception):

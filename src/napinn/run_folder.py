@@ -23,7 +23,8 @@ from napinn.errors import InputError, storing
 from napinn.fitting import Progress, blank_frame, fit, initial, judged
 from napinn.intervals import DIRECTIONS, Certainty, Interval
 from napinn.io import npz_shapes
-from napinn.io.whole import whole, write_whole
+from napinn.io.lock import LOCK, held
+from napinn.io.whole import UNFINISHED, whole, write_whole
 from napinn.leaves import fill, leaves
 from napinn.loggers import LIVE_FILES, LOG, PROGRESS
 from napinn.objective import Law, Learned, blank_law
@@ -42,6 +43,7 @@ from napinn.request import (
     read_readings,
     read_request,
     read_settings,
+    read_wishes,
     request_of,
     write_readings,
     write_request,
@@ -54,8 +56,19 @@ from napinn.training.checkpoints import FOLDER as CHECKPOINTS
 
 RESULT, CERTAINTY, VERIFICATION = "result.json", "certainty.npz", "verify.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
-BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
+BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
+KEPT = BEGUN | {RESULT, CERTAINTY, VERIFICATION, "model.npz", "sensors.csv", "seeds.csv"}
+"""What a run is read from, or what only its fit can write."""
+
+
+def read_by(run: Path) -> list[Path]:
+    """What no command may replace: the files of a run, whether they are there or not, and those it was fitted to."""
+    try:
+        named = read_wishes(run).inputs
+    except InputError:
+        named = ()
+    return [*(run / name for name in sorted(KEPT)), *(run / name for name in named)]
 
 
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
@@ -79,7 +92,8 @@ def _clear(folder: Path, overwrite: bool, whole: str, inputs: Sequence[Path]) ->
             raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
         if not ((folder / whole).exists() or _only_begun(folder)):
             raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
-        _remove(folder)
+        with held(folder):
+            _empty(folder)
 
 
 def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
@@ -90,13 +104,18 @@ def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
 
 def _only_begun(folder: Path) -> bool:
     """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
-    found = {path.name for path in folder.iterdir() if not path.name.endswith(".part")}
+    found = {path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED)}
     return bool({PROGRESS, REQUEST} & found) and found <= BEGUN
 
 
-def _remove(folder: Path) -> None:
+def _empty(folder: Path) -> None:
+    """Remove all but the lock, which keeps another fit from beginning here in the meantime."""
     try:
-        shutil.rmtree(folder)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
     except OSError as error:
         raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
@@ -122,9 +141,11 @@ def resume(
     folder = Path(folder)
     asked = read_request(folder, problem)
     kept = Checkpoints(folder, every)
-    return fit(
-        asked.problem, asked.readings, asked.method, seed=asked.seed, progress=progress, checkpoints=kept, resume=True
-    )
+    with held(folder):
+        return fit(
+            asked.problem, asked.readings, asked.method, seed=asked.seed, progress=progress, checkpoints=kept,
+            resume=True,
+        )  # fmt: skip
 
 
 def save(result: FitResult, folder: Path | str, *, same_fit: bool = False) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from napinn.checks import Finding, Weight, inspect_problem, inspect_readings, seconds_a_step
+from napinn.cli.console import Console
 from napinn.cli.main import EXIT_BAD_INPUT
 from napinn.problem import Problem
 from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
@@ -29,7 +29,7 @@ def check_command(problem: Path, readings: Path, method: Method, timed: bool, as
     pace = seconds_a_step(bound, table, method) if timed and not blocked else None
     told = describe(bound, table, sheet.notes, found, method, pace)
     if as_json:
-        print(json.dumps(told, ensure_ascii=False))  # noqa: T201
+        print(json.dumps(told))  # noqa: T201
     else:
         show(bound, told, Console())
     return EXIT_BAD_INPUT if blocked else 0

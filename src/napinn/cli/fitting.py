@@ -1,19 +1,22 @@
 """`napinn fit`."""
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
+from napinn.certainty.sure import FEWEST
 from napinn.cli.certainty import finishing, run_seeds
+from napinn.cli.console import Console
 from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
 from napinn.fitting import check_readings
 from napinn.io import PLAIN, read_file
+from napinn.io.lock import held
 from napinn.likelihood import Likelihood
 from napinn.loggers import check_loggers
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, compressed
@@ -84,13 +87,26 @@ def fit_command(
     folder = out or Path("runs") / readings.stem
     check_loggers(manner.logs)
     check_readings(bound, table, recipe.double)
+    if intervals and len(table) < FEWEST:
+        raise InputError(
+            f"{readings} holds {len(table)} reading(s), and intervals need {FEWEST}: one has to be left out at a time."
+        )
     request = Request(bound, table, recipe, seed)
-    prepare(folder, overwrite, inputs=[readings, *([problem] if isinstance(problem, Path) else [])])
-    wishes = Wishes(seeds, intervals, manner.logs)
-    begin(request, folder, wishes)
-    if seeds > 1:
-        return run_seeds(request, folder, manner, wishes)
-    return tell_result(run_request(request, folder, manner, finish=finishing(wishes)), folder, manner)
+    inputs = files_read(problem, readings)
+    prepare(folder, overwrite, inputs=inputs)
+    with held(folder):
+        wishes = Wishes(seeds, intervals, manner.logs, tuple(os.path.relpath(path, folder) for path in inputs))
+        begin(request, folder, wishes)
+        if seeds > 1:
+            return run_seeds(request, folder, manner, wishes)
+        return tell_result(run_request(request, folder, manner, finish=finishing(wishes)), folder, manner)
+
+
+def files_read(problem: Path | Words, readings: Path) -> list[Path]:
+    """Every file that a fit is read from, with the tables and places that its problem file names."""
+    if isinstance(problem, Words):
+        return [readings]
+    return [readings, problem, *load_problem_file(problem).side_files()]
 
 
 def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 
+from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.engine.display import study_display
 from napinn.experiments.reproduce import reproduce

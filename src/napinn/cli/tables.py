@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from napinn.cli.console import Console
 from napinn.methods import BACKBONES, DENSITIES, LOSSES, METHODS, Entry, parameters
 
 

@@ -3,12 +3,13 @@ memory."""
 
 from napinn.io.arrays import ArrayName, npz_shapes, read_mat, read_npz
 from napinn.io.csv import PLAIN, read_csv, read_text
-from napinn.io.files import Sheet, read_file, write_table
+from napinn.io.files import WRITTEN, Sheet, read_file, write_table
 from napinn.io.netcdf import read_netcdf, rows_of_dataset
 from napinn.io.parquet import read_parquet
 
 __all__ = [
     "PLAIN",
+    "WRITTEN",
     "ArrayName",
     "Sheet",
     "npz_shapes",

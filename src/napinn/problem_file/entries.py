@@ -143,6 +143,11 @@ class ProblemFile(_Strict):
         own = {columns.of(name) for name in (*self.coordinates, *self.fields)}
         return own | set(columns.places) | {columns.value, columns.field, columns.sensor, columns.sigma}
 
+    def side_files(self) -> list[Path]:
+        """The other files that the problem is read from: tables, and the places of sensors."""
+        named = [entry.file for entry in self.tables.values()]
+        return [self._beside(name) for name in (*named, *([self.sensors] if isinstance(self.sensors, str) else []))]
+
     def array_names(self) -> dict[str, ArrayName]:
         return {
             name: ArrayName(entry) if isinstance(entry, str) else ArrayName(entry.name, tuple(entry.axes))
