@@ -66,7 +66,7 @@ def test_figures_name_their_axes_and_show_the_fit(finished):
 
 @pytest.mark.parametrize(
     ("names", "drawn"),
-    [("xy", ("x", "y")), ("txy", ("x", "y")), ("xyt", ("x", "y")), ("xt", None), ("t", None)],
+    [("xy", ("x", "y")), ("txy", ("x", "y")), ("xyt", ("x", "y")), ("xt", ("t", "x")), ("t", None)],
 )
 def test_sensors_are_drawn_where_they_stand(names, drawn):
     rows = np.random.default_rng(0).random((6, len(names)))
@@ -78,7 +78,8 @@ def test_sensors_are_drawn_where_they_stand(names, drawn):
         assert len(axes.patches) == 3
     else:
         assert (axes.get_xlabel(), axes.get_ylabel()) == drawn
-        places = table.groupby("sensor")[list(drawn)].mean()
+        # Beside time there is a mark for every reading, otherwise one for every sensor.
+        places = table[list(drawn)] if "t" in drawn else table.groupby("sensor")[list(drawn)].mean()
         np.testing.assert_allclose(axes.collections[0].get_offsets(), places)
 
 

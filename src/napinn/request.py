@@ -25,7 +25,7 @@ import pandas as pd
 import pyarrow as pa
 
 from napinn.errors import InputError
-from napinn.io import npz_shapes, read_csv, read_parquet
+from napinn.io import csv_text, npz_shapes, read_csv, read_parquet
 from napinn.io.sizes import check_count
 from napinn.io.whole import whole, write_whole
 from napinn.methods import SETTINGS
@@ -123,7 +123,7 @@ def write_readings(table: pd.DataFrame, folder: Path) -> None:
     if len(table) > MOST_IN_TEXT and _written_as_parquet(table, many):
         text.unlink(missing_ok=True)
         return
-    write_whole(text, table.to_csv(index=False))
+    write_whole(text, csv_text(table))
     # Of an earlier run in the same folder, and it would be read in place of the text.
     many.unlink(missing_ok=True)
 

@@ -22,7 +22,7 @@ import pandas as pd
 from napinn.errors import InputError, storing
 from napinn.fitting import Progress, blank_frame, fit, initial, judged
 from napinn.intervals import DIRECTIONS, Certainty, Interval
-from napinn.io import npz_shapes
+from napinn.io import csv_text, npz_shapes
 from napinn.io.lock import LOCK, held
 from napinn.io.whole import UNFINISHED, whole, write_whole
 from napinn.leaves import fill, leaves
@@ -167,7 +167,7 @@ def _write(result: FitResult, folder: Path) -> None:
         _write_arrays(folder / CERTAINTY, result.certainty.directions)
     write_tables(result.problem, folder)
     write_readings(result.readings_table(), folder)
-    write_whole(folder / "sensors.csv", result.sensors_table().to_csv())
+    write_whole(folder / "sensors.csv", csv_text(result.sensors_table(), index=True))
     write_whole(folder / "history.csv", result.history.to_csv(index=False))
     with whole(folder / "field.nc") as beside:
         field_grid(result).to_netcdf(beside, engine="h5netcdf")

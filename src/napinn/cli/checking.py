@@ -11,8 +11,9 @@ from rich.table import Table
 from napinn.checks import Finding, Weight, inspect_problem, inspect_readings, seconds_a_step
 from napinn.cli.console import Console
 from napinn.cli.main import EXIT_BAD_INPUT
+from napinn.io import read_file
 from napinn.problem import Problem
-from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
+from napinn.problem_file import Words, bind_loosely, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
 from napinn.training import Method
 
@@ -20,10 +21,14 @@ MOST_LISTED = 12
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 
-def check_command(problem: Path, readings: Path, method: Method, timed: bool, as_json: bool) -> int:
-    file = load_problem_file(problem)
-    sheet = sheet_of(file, readings, str(problem))
-    bound, table = bind_loosely(file, sheet.table, str(readings), str(problem))
+def check_command(problem: Path | Words, readings: Path, method: Method, timed: bool, as_json: bool) -> int:
+    if isinstance(problem, Words):
+        sheet, source = read_file(readings), "the command line"
+        file = deduce(problem, sheet.table, readings.name)
+    else:
+        file, source = load_problem_file(problem), str(problem)
+        sheet = sheet_of(file, readings, source)
+    bound, table = bind_loosely(file, sheet.table, str(readings), source)
     found = [*inspect_readings(bound, table), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
     pace = seconds_a_step(bound, table, method) if timed and not blocked else None

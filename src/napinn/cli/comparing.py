@@ -16,6 +16,7 @@ from napinn.cli.progress import progress_display
 from napinn.cli.running import save_with_report
 from napinn.comparison import Scored, compare, ranked, score, table
 from napinn.errors import InputError, storing
+from napinn.io import csv_text
 from napinn.io.lock import held
 from napinn.io.whole import write_whole
 from napinn.report.figures import save as save_figure
@@ -39,7 +40,7 @@ def compare_command(
         scored, how = _runs(paths)
         prepare(out, overwrite, WHOLE, paths)
     with storing(f"the comparison could not be written to {out}"):
-        write_whole(out / WHOLE, table(scored).to_csv(index=False))
+        write_whole(out / WHOLE, csv_text(table(scored)))
         save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201

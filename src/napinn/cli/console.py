@@ -20,7 +20,8 @@ from napinn.errors import printable
 WIDE = 10_000
 """Columns, where the output is no terminal: wider than any table."""
 IN_ASCII = {
-    "∂": "d", "−": "-", "–": "-", "…": "...", "·": "*", "×": "x", "∞": "inf", "²": "^2", "³": "^3", "⁻": "^-", "°": "deg",
+    "∂": "d", "−": "-", "–": "-", "…": "...", "·": "*", "×": "x", "∞": "inf", "²": "^2", "³": "^3", "⁻": "^-",
+    "°": "deg",
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
     "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau",
     "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega",

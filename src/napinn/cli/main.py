@@ -33,6 +33,17 @@ FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; d
 Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
+Equations = Annotated[
+    list[str] | None,
+    typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
+]
+Unknowns = Annotated[
+    list[str] | None,
+    typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
+]
+Constants = Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")]
+Conditions = Annotated[list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")]
+Periodic = Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
@@ -64,19 +75,11 @@ def fit(
     problem: Annotated[
         Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
     ] = None,
-    equation: Annotated[
-        list[str] | None,
-        typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
-    ] = None,
-    unknown: Annotated[
-        list[str] | None,
-        typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
-    ] = None,
-    constant: Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")] = None,
-    condition: Annotated[
-        list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")
-    ] = None,
-    periodic: Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")] = None,
+    equation: Equations = None,
+    unknown: Unknowns = None,
+    constant: Constants = None,
+    condition: Conditions = None,
+    periodic: Periodic = None,
     method: Annotated[str, typer.Option("--method", "-m", help="See `napinn methods`.")] = "law_pinn",
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
     density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
@@ -181,8 +184,17 @@ def bundle(
 
 @app.command()
 def check(
-    problem: Annotated[Path, typer.Argument(help="Problem file.")],
-    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[PROBLEM] READINGS", help="A problem file and a file of readings; with -e only the latter."
+        ),
+    ],
+    equation: Equations = None,
+    unknown: Unknowns = None,
+    constant: Constants = None,
+    condition: Conditions = None,
+    periodic: Periodic = None,
     method: Annotated[str, typer.Option("--method", "-m", help="Whose time to estimate.")] = "law_pinn",
     steps: Steps = None,
     time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
@@ -191,8 +203,13 @@ def check(
     """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
     from napinn.cli.checking import check_command
     from napinn.cli.fitting import Choice
+    from napinn.problem_file import Words
 
-    raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).make(), time, json))
+    lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    if len(files) != (1 if lists[0] else 2) or (any(lists) and not lists[0]):
+        raise InputError("give either a problem file and readings, or readings with --equation and its like.")
+    given = Words(*lists) if lists[0] else files[0]
+    raise typer.Exit(check_command(given, files[-1], Choice(method, steps=steps).make(), time, json))
 
 
 @app.command()
@@ -407,12 +424,14 @@ def _answered() -> int:
         Console(stderr=True).print("napinn: interrupted before there was anything to keep.")
         code = EXIT_INTERRUPTED
     except MemoryError:
-        Console(stderr=True).print("[red]napinn:[/red] there is not enough memory for this; use fewer readings or nodes.")
+        Console(stderr=True).print(
+            "[red]napinn:[/red] there is not enough memory for this; use fewer readings or nodes."
+        )
         code = EXIT_NOT_WRITTEN
     except OSError as error:
         # Whatever a command expects of its files it has answered itself: this is the output, or a failing disk.
-        where = "standard output" if error.filename is None else str(error.filename)
-        told = f"{where} could not be read or written: {error.strerror or error}."
+        done = "standard output could not be" if error.filename is None else f"{error.filename} could not be read or"
+        told = f"{done} written: {error.strerror or error}."
         Console(stderr=True).print(f"[red]napinn:[/red] {_plain(told)}", soft_wrap=True, highlight=False)
         code = EXIT_NOT_WRITTEN
     except Exception as error:

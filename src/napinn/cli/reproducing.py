@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-
 from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.engine.display import study_display

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-
 from napinn.cli.console import Console
 from napinn.io.outputs import output
 from napinn.problem_file.template import TEMPLATE, schema_text

@@ -4,10 +4,11 @@ from napinn.equations.condition import Condition, bind_condition, named_places
 from napinn.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
 from napinn.equations.mathml import mathml
 from napinn.equations.operators import join_operators, operators
-from napinn.equations.parse import RESERVED, Names, parse_expression
+from napinn.equations.parse import RESERVED, Names, parse_expression, split_names
 from napinn.equations.printing import show, symbol
 from napinn.equations.tree import (
     Applied,
+    Call,
     Constant,
     Coordinate,
     Derivative,
@@ -18,11 +19,13 @@ from napinn.equations.tree import (
     Unknown,
     evaluate,
     highest_order,
+    walk,
 )
 
 __all__ = [
     "RESERVED",
     "Applied",
+    "Call",
     "Condition",
     "Constant",
     "Coordinate",
@@ -46,6 +49,8 @@ __all__ = [
     "parse_expression",
     "share_seconds",
     "show",
+    "split_names",
     "symbol",
+    "walk",
     "wanted",
 ]

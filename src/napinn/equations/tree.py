@@ -27,6 +27,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "tanh": jnp.tanh,
     "exp": jnp.exp,
     "log": jnp.log,
+    "log10": jnp.log10,
     "sqrt": jnp.sqrt,
     "abs": jnp.abs,
     "min": jnp.minimum,

@@ -9,7 +9,7 @@ import xarray as xr
 
 from napinn.errors import InputError
 from napinn.io.arrays import ArrayName, read_mat, read_npz
-from napinn.io.csv import read_text
+from napinn.io.csv import csv_text, read_text
 from napinn.io.netcdf import read_netcdf
 from napinn.io.parquet import read_parquet
 
@@ -52,7 +52,7 @@ def write_table(table: pd.DataFrame | xr.Dataset, path: Path) -> None:
     rows = table.to_dataframe().reset_index() if isinstance(table, xr.Dataset) else table
     ending = path.suffix.lower()
     if ending in TEXT:
-        rows.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+        path.write_text(csv_text(rows, separator="\t" if ending == ".tsv" else ","), encoding="utf-8")
     elif ending in PARQUET:
         rows.to_parquet(path, index=False)
     elif ending in NETCDF:
