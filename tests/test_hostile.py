@@ -114,7 +114,7 @@ def test_cells_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path, 
     assert list(written.iloc[:, 0]) == [
         "'=cmd()", "'+1+1", "-2", "'-x", "'@a", "''=b", "'''-c", "'fine", "plain", "1e5",
     ]  # fmt: skip
-    assert list(written["number"])[0] == "-5.0"
+    assert written["number"].iloc[0] == "-5.0"
     back = read_csv(tmp_path / "t.csv")
     assert list(back["=name"]) == cells
     readings = finished.readings
@@ -270,7 +270,7 @@ def test_a_file_name_that_is_not_utf8_is_fitted(napinn, tmp_path):
     code, out, err = napinn("fit", name, "-p", "problem.yaml", "-m", "pinn", "--steps", "1", "-o", "run")
     assert code in (0, 3)
     assert "Traceback" not in err
-    assert load("run").readings.source == name
+    assert load("run").readings.source == r"r\udcff.csv"
     code, out, _ = napinn("report", "run", "--json")
     assert (code, json.loads(out)["report"]) == (0, "run/report.html")
 
@@ -320,7 +320,7 @@ def test_check_says_nothing_of_sound_readings(table):
             dict.fromkeys(range(10), 0.25),
             "u_t = k*u",
             Weight.DOUBT,
-            "1 sensor(s) give one single value of 'u' throughout (s0)",
+            "one single value of 'u' throughout (s0)",
         ),
     ],
 )
@@ -361,11 +361,10 @@ def test_dates_with_a_format_are_counted_from_the_first_reading(tmp_path):
 def test_dates_with_and_without_a_zone_are_not_mixed(first, second):
     columns = Columns(clocks={"t": Clock("hours")})
     table = pd.DataFrame({"t": [first, second], "u": [1.0, 2.0]})
-    with pytest.raises(InputError, match="row 2 has a time zone .* and row 3 has none"):
+    with pytest.raises(InputError, match=r"row 2 has a time zone .* and row 3 has none"):
         read_table(table, ("t",), ("u",), columns)
-    for alike in (first, second):
-        read_table(pd.DataFrame({"t": [alike, "2024-03-02T00:00Z" if alike == first else "2024-03-02"], "u": [1.0, 2.0]}),
-                   ("t",), ("u",), columns)  # fmt: skip
+    for pair in ([first, "2024-03-02T00:00Z"], [second, "2024-03-02"]):
+        read_table(table.assign(t=pair), ("t",), ("u",), columns)
 
 
 def test_the_decimal_logarithm_is_a_function():

@@ -14,6 +14,11 @@ def normal(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
+def encodable(text: str) -> str:
+    """The text with the bytes of a file name that is not UTF-8 written out: no file format takes them as they are."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def respelled(table: pd.DataFrame, wanted: Iterable[str]) -> pd.DataFrame:
     """The table with the columns that are wanted under the name that is asked for, where only code points differ.
 

@@ -83,7 +83,7 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _beyond_precision(problem: Problem, readings: Readings) -> Iterator[Finding]:
     largest = float(np.abs(readings.values).max())
-    if largest > np.finfo(np.float32).max:
+    if largest > float(np.finfo(np.float32).max):
         yield Finding(
             Weight.OBSTACLE,
             f"a reading has the size {largest:g}, beyond single precision; correct it, use larger units, or fit with "

@@ -34,7 +34,7 @@ TIME_WORDS: Mapping[str, str] = {
     **{word: unit for unit, words in _OTHER_UNITS.items() for word in words},
 }
 """Every word for a unit of time, with the one that is used for it here."""
-_ZONE = re.compile(r"\d[T ]\d\d[\d:.,]*\s*(Z|z|[+-]\d\d(:?\d\d)?)$")
+_ZONE = re.compile(r"\d[T ]\d\d[\d:.,]*\s*(?:Z|z|[+-]\d\d(?::?\d\d)?)$")
 """The time zone at the end of a date with a time, as of ISO 8601."""
 
 

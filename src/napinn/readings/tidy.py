@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError, listed, nearest
-from napinn.names import normal, respelled
+from napinn.names import encodable, normal, respelled
 from napinn.readings.axes import time_axis
 from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_repeats, spoken
 from napinn.readings.cells import column_of, numbers_if_all, numbers_in, readings_in, times_in
@@ -66,7 +66,7 @@ def tidy(
         rows=rows,
         wide=wide,
         columns=dataclasses.replace(columns, clocks=settled),
-        source=source,
+        source=encodable(source),
         labels=labels,
         label_index=label_index,
         sigma=_sigma(table, columns, (*coordinates, *fields), labels if wide else (), rows, label_index, source),
