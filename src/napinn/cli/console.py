@@ -92,11 +92,13 @@ def flushed() -> str | None:
     """Write out what standard output still holds; why that failed, or None.
 
     After a failure the rest goes nowhere, so that Python does not complain of it once more at its end."""
+    stream = sys.stdout
+    if stream is None:
+        return None
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        stream.flush()
     except OSError as error:
         with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return str(error.strerror or error)
     return None

@@ -8,6 +8,7 @@ import mmap
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError
@@ -67,22 +68,22 @@ def csv_text(table: pd.DataFrame, index: bool = False, separator: str = ",") -> 
     `index` is whether the index is written as the first column. `read_text` takes the apostrophe away again."""
     written = table.reset_index() if index else table.copy(deep=False)
     for place in range(written.shape[1]):
-        values = written.iloc[:, place]
-        if values.dtype == object or isinstance(values.dtype, pd.StringDtype):
-            written.isetitem(place, _escaped(values))
-    written.columns = [str(name) for name in _escaped(pd.Series([str(name) for name in written.columns], dtype=object))]
+        if written.dtypes.iloc[place].kind == "O":
+            written.isetitem(place, _escaped(written.iloc[:, place].to_numpy(dtype=object)))
+    names = np.array([str(name) for name in written.columns], dtype=object)
+    written.columns = [str(name) for name in _escaped(names)]
     return written.to_csv(index=False, sep=separator)
 
 
-def _escaped(values: pd.Series) -> pd.Series:
-    formula = values.astype(object).map(lambda cell: isinstance(cell, str) and _FORMULA.match(cell) is not None)
-    suspects = values[formula.to_numpy(dtype=bool)]
+def _escaped(cells: np.ndarray) -> np.ndarray:
+    begun = [place for place, cell in enumerate(cells) if isinstance(cell, str) and _FORMULA.match(cell)]
     # A negative number begins as a formula does and is none.
-    running = suspects[pd.to_numeric(suspects, errors="coerce").isna()]
-    if running.empty:
-        return values
-    found = values.astype(object).copy()
-    found[running.index] = "'" + running.astype(str)
+    numbers = pd.to_numeric(pd.Series(cells[begun], dtype=object), errors="coerce").to_numpy(dtype=float)
+    running = np.array(begun, dtype=int)[np.isnan(numbers)]
+    if not running.size:
+        return cells
+    found = cells.copy()
+    found[running] = [f"'{cell}" for cell in cells[running]]
     return found
 
 

@@ -151,7 +151,7 @@ def draw_sensors(result: FitResult, axes: Axes) -> None:
         axes.figure.colorbar(dots, ax=axes, label="flagged, %")
         axes.set_xlabel(label(result.problem, across))
         axes.set_ylabel(label(result.problem, up))
-    elif len(result.problem.coordinates) == 2:
+    elif places and len(result.problem.coordinates) == 2:
         _readings_by_place(result, places[0], axes)
     else:
         order = np.argsort(-share)[:40]
