@@ -208,7 +208,8 @@ OPTIONS = (
 LINES = (
     "", "=", "u", "u_t =", "u_t = = u", "u_t = v", "u_t = k*u", "u_t = __import__('os').system('touch hacked')",
     "u_t = u²", "d(u, t, t, t, t, t, t, t, t) = u", "u_" + "t" * 400 + " = u", "u_t = " + "-" * 3000 + "u",
-    "\u00b5_t = u", "u_t = u; import os", "u_t = 1/0", "u_t = 1e999*u", "u_t = lambda: 1", "t_t = t", "u_t = sin", "u_t = sin(u, u)",
+    "\u00b5_t = u", "u_t = u; import os", "u_t = 1/0", "u_t = 1e999*u", "u_t = lambda: 1", "t_t = t", "u_t = sin",
+    "u_t = sin(u, u)",
     "\x1b[31mu_t = u", "u_t = u if u else 1", "u_t = [u]", "u_t = 'u'", "u_t = u(t)",
 )  # fmt: skip
 ALONE = (
