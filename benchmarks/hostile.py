@@ -319,7 +319,7 @@ def judged(asked: Command, folder: Path, before: dict[str, str]) -> dict[str, An
         wrong.append("a traceback: " + said.decode(errors="replace").strip().splitlines()[-1][:200])
     if ran.returncode not in CODES:
         wrong.append(f"exit code {ran.returncode}")
-    if ran.returncode == 2 and not ran.stderr.strip():
+    if ran.returncode == 2 and not said.strip():
         wrong.append("refused without a word")
     if b"\x1b[31m" in said or b"\x1b]0" in said:
         wrong.append("an escape sequence of a name was printed")

@@ -88,7 +88,7 @@ def test_a_reserved_word_of_python_may_be_a_name():
         Problem({"t": (0, 1)}, ("u",), ("u_t = -lambda*u",))
     with pytest.raises(InputError, match="'True' is not a usable name"):
         Problem({"t": (0, 1)}, ("u",), ("u_t = u",), {"True": Unknown(1.0)})
-    with pytest.raises(InputError, match="cannot be read near 'u if u else 1'"):
+    with pytest.raises(InputError, match="'u if u else 1' is not part of an equation"):
         Problem({"t": (0, 1)}, ("u",), ("u_t = u if u else 1",))
 
 

@@ -132,13 +132,16 @@ def _too_few(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 
 def _frozen(problem: Problem, readings: Readings) -> Iterator[Finding]:
-    """Sensors that give one value throughout, while others of the same field do not."""
+    """Sensors that give one value throughout, while others of the same field move and are not rounded coarsely."""
     for index, field in enumerate(readings.fields):
         mine = readings.field_index == index
-        groups = pd.Series(readings.values[mine]).groupby(readings.numbered_sensors[0][mine])
+        values, sensor = pd.Series(readings.values[mine]), readings.numbered_sensors[0][mine]
+        groups = values.groupby(sensor)
         spans, counts = groups.max() - groups.min(), groups.count()
         still = spans.index[(spans == 0.0) & (counts >= FEWEST)]
-        if len(still) and (spans > 0.0).any():
+        moving = ~np.isin(sensor, spans.index[spans == 0.0])
+        coarse = bool((values == groups.shift())[moving].mean() > COARSE)
+        if len(still) and moving.any() and not coarse:
             names = [str(name) for name in readings.numbered_sensors[1][still]]
             yield Finding(
                 Weight.DOUBT,

@@ -135,7 +135,7 @@ def parse_expression(text: str, names: Names, whole: str | None = None) -> Expre
     if not text.strip():
         raise InputError(f"{where} has nothing on one side of the '='.")
     try:
-        tree = ast.parse(_without_keywords(text.strip().replace("^", "**")), mode="eval")
+        tree = _parsed(text.strip().replace("^", "**"), names)
     except SyntaxError as error:
         near = f" near '{_short(error.text.replace(_MARK, '').strip())}'" if error.text and error.text.strip() else ""
         raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
@@ -148,10 +148,18 @@ _MARK = "napinn_keyword_"
 _KEYWORD = re.compile(rf"\b({'|'.join(word for word in keyword.kwlist if word.islower())})\b")
 
 
-def _without_keywords(text: str) -> str:
-    """The text with a mark before every reserved word of Python: in physics `lambda` is a wavelength, and no equation
-    needs a reserved word as such."""
-    return _KEYWORD.sub(rf"{_MARK}\1", text)
+def _parsed(text: str, names: Names) -> ast.Expression:
+    """The syntax tree, in which a reserved word of Python may be a name: in physics `lambda` is a wavelength.
+
+    Such a word has a mark before it, if the problem declares it or if the text cannot be read without."""
+    declared = {*names.coordinates, *names.fields, *names.unknowns, *names.constants, *names.tables}
+    try:
+        return ast.parse(_KEYWORD.sub(lambda found: _MARK * (found[0] in declared) + found[0], text), mode="eval")
+    except SyntaxError as error:
+        try:
+            return ast.parse(_KEYWORD.sub(rf"{_MARK}\1", text), mode="eval")
+        except SyntaxError:
+            raise error from None
 
 
 def _plain(name: str) -> str:
