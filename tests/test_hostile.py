@@ -20,6 +20,7 @@ from napinn.cli import console, main, running
 from napinn.equations import Names, mathml, split_names
 from napinn.equations.parse import HIGHEST_ORDER
 from napinn.errors import printable
+from napinn.fitting import check_readings
 from napinn.io import csv_text, read_csv, sizes
 from napinn.plot import parameters
 from napinn.problem import MOST
@@ -329,6 +330,16 @@ def test_check_says_what_looks_wrong(table, change, equation, weight, text):
     values[list(change)] = list(change.values())
     found = [told for heavy, told in said(table.assign(u=values), equation) if heavy is weight]
     assert any(text in told for told in found), found
+
+
+def test_a_box_beyond_single_precision_is_refused(table):
+    readings = readings_of(table)
+    for high, refused in ((1e38, False), (1e39, True)):
+        problem = Problem({"x": (0, 1), "t": (0, high)}, ("u",), ("u_t = u",))
+        obstacles = [finding for finding in inspect_readings(problem, readings) if finding.weight is Weight.OBSTACLE]
+        assert bool(obstacles) == refused
+    with pytest.raises(InputError, match="'t' runs from 0 to 1e\\+39, beyond single precision"):
+        check_readings(problem, readings)
 
 
 def test_check_says_that_readings_are_fewer_than_unknowns(table):

@@ -87,6 +87,7 @@ def contents(folder):
         ("schema -o problem.yaml --overwrite", "ends in .json"),
         ("simulate burgers -o problem.yaml --overwrite", "ends in .csv"),
         ("simulate burgers -o readings.csv", "already exists"),
+        ("simulate burgers -o .", "ends in .csv"),
     ],
 )
 def test_no_command_replaces_what_was_not_given_up(folder, napinn, command, said):

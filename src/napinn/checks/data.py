@@ -82,8 +82,12 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 
 def _beyond_precision(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    most = float(np.finfo(np.float32).max)
+    for name, (low, high) in problem.coordinates.items():
+        if max(abs(low), abs(high)) > most:
+            yield Finding(Weight.OBSTACLE, f"'{name}' runs from {low:g} to {high:g}, beyond single precision.")
     largest = float(np.abs(readings.values).max())
-    if largest > float(np.finfo(np.float32).max):
+    if largest > most:
         yield Finding(
             Weight.OBSTACLE,
             f"a reading has the size {largest:g}, beyond single precision; correct it, use larger units, or fit with "

@@ -65,12 +65,13 @@ def _named(word: str, table: Mapping[str, Named], kind: str) -> Named:
 
 def simulate_command(name: str, wanted: Wanted, out: Path, overwrite: bool, as_json: bool) -> None:
     benchmark = _named(name, BENCHMARKS, "benchmark")()
+    endings = {"readings": (".csv", ".txt", ".dat"), "labels": (".csv",), "problem": (".yaml",)}
+    output(out, endings["readings"], overwrite=overwrite)
     files = {
         "readings": out,
         "labels": out.with_suffix(".labels.csv"),
         "problem": out.with_suffix(".problem.yaml"),
     }
-    endings = {"readings": (".csv", ".txt", ".dat"), "labels": (".csv",), "problem": (".yaml",)}
     checked = {name: output(path, endings[name], overwrite=overwrite) for name, path in files.items()}
     corrupted = wanted.make(benchmark)
     checked["readings"].write(lambda beside: corrupted.table.to_csv(beside, index=False))
