@@ -17,8 +17,8 @@ from napinn.robust import NEGLIGIBLE, robust_std
 from napinn.verdicts import condemned
 
 ALIKE, ALIKE_ERRORS = 0.2, 3.0
-"""Misfits are correlated if the mean agreement in sign of neighbours is above this (Gaussian misfits of correlation 0.31
-then), and so many standard errors above zero: one fit in a thousand with independent noise."""
+"""Misfits are correlated if the mean agreement in sign of neighbours is above this (Gaussian misfits of correlation
+0.31 then), and so many standard errors above zero: one fit in a thousand with independent noise."""
 WIDE = 2.0
 """An interval whose ends differ by more than this factor does not determine a coefficient."""
 MOVES = 0.2
@@ -147,8 +147,8 @@ def contradicted_conditions(result: FitResult) -> list[str]:
         shift = float(np.median(result.misfits[near]) - np.median(result.misfits[mine]))
         if abs(shift) > SHIFTED * MEDIAN_ERROR * noise / math.sqrt(near.sum()) and abs(shift) > noise:
             found.append(
-                f"The {near.sum()} readings near the place of the condition {condition.shown} lie {shift:+.2g} from the "
-                f"field, with a noise of {noise:.2g}: they contradict the condition or the equations there."
+                f"The {near.sum()} readings near the place of the condition {condition.shown} lie {shift:+.2g} from "
+                f"the field, with a noise of {noise:.2g}: they contradict the condition or the equations there."
             )
     return found
 
