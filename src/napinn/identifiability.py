@@ -1,11 +1,11 @@
 """Unknowns and hidden fields that no amount of readings can determine, found from the equations alone.
 
 Four reasons are looked for. The unknown stands only in equations that no measured field is linked to. Or it stands only
-in equations that do no more than define a hidden field. Or it stands only beside derivatives along a coordinate in which
-the readings do not vary. Or it can be traded: the equations stay true when it changes together with other unknowns, with
-the scale or the level of a hidden field, or with the scale of an equation as a whole. The last is linear algebra: the
-change of every residual under each of these is written down at random values of the derivatives, and a combination of
-changes that leaves all residuals at zero is a trade."""
+in equations that do no more than define a hidden field. Or it stands only beside derivatives along a coordinate in
+which the readings do not vary. Or it can be traded: the equations stay true when it changes together with other
+unknowns, with the scale or the level of a hidden field, or with the scale of an equation as a whole. The last is linear
+algebra: the change of every residual under each of these is written down at random values of the derivatives, and a
+combination of changes that leaves all residuals at zero is a trade."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
