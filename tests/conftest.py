@@ -6,6 +6,7 @@ import shutil
 import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # As the command line has it.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # All processes of one run share what they compile, in a folder that ends with it: most fits are alike.
     shared = tempfile.mkdtemp(prefix="napinn-tests-")

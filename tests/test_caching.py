@@ -1,6 +1,7 @@
 """Compiled programs are kept by machine, under the user's cache, and never without bound."""
 
 import os
+import warnings
 
 import pytest
 
@@ -46,3 +47,14 @@ def test_the_longest_unused_programs_go_first(cache, monkeypatch):
         os.utime(place / name, (1e9 - age, 1e9 - age))
     caching.keep_compiled()
     assert sorted(path.name for path in place.iterdir()) == ["newest", "older"]
+
+
+def test_a_cache_that_cannot_be_written_is_not_used_and_nothing_is_said(cache, monkeypatch):
+    (cache / "file").touch()
+    monkeypatch.setenv("NAPINN_CACHE", str(cache / "file"))
+    caching.keep_compiled()
+    assert "JAX_COMPILATION_CACHE_DIR" not in os.environ
+    with warnings.catch_warnings(record=True) as shown:
+        # What JAX says when another process removed the entry, or the disk is full.
+        warnings.warn("Error writing persistent compilation cache entry for 'jit_f': OSError", stacklevel=1)
+    assert shown == []

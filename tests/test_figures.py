@@ -66,7 +66,7 @@ def test_figures_name_their_axes_and_show_the_fit(finished):
 
 @pytest.mark.parametrize(
     ("names", "drawn"),
-    [("xy", ("x", "y")), ("txy", ("x", "y")), ("xyt", ("x", "y")), ("xt", None), ("t", None)],
+    [("xy", ("x", "y")), ("txy", ("x", "y")), ("xyt", ("x", "y")), ("xt", ("t", "x")), ("t", None)],
 )
 def test_sensors_are_drawn_where_they_stand(names, drawn):
     rows = np.random.default_rng(0).random((6, len(names)))
@@ -78,7 +78,8 @@ def test_sensors_are_drawn_where_they_stand(names, drawn):
         assert len(axes.patches) == 3
     else:
         assert (axes.get_xlabel(), axes.get_ylabel()) == drawn
-        places = table.groupby("sensor")[list(drawn)].mean()
+        # Beside time there is a mark for every reading, otherwise one for every sensor.
+        places = table[list(drawn)] if "t" in drawn else table.groupby("sensor")[list(drawn)].mean()
         np.testing.assert_allclose(axes.collections[0].get_offsets(), places)
 
 
@@ -114,11 +115,11 @@ def test_flagged_readings_differ_without_colour(finished):
     ("arguments", "said"),
     [
         (["plot", "RUN", "--what", "fild", "-o", "a.png"], "did you mean 'field'?"),
-        (["plot", "RUN", "-o", "a.docx"], "name one that ends in .png, .pdf, .svg"),
-        (["plot", "nowhere", "-o", "a.png"], "nowhere holds no finished run"),
+        (["plot", "RUN", "-o", "a.docx"], "name a file that ends in .png, .pdf, .svg"),
+        (["plot", "nowhere", "-o", "a.png"], "nowhere does not exist"),
         (["animate", "RUN", "-o", "a.gif"], "needs a field over space and time"),
         (["export", "RUN", "--what", "modle", "-o", "a"], "did you mean 'model'?"),
-        (["report", "nowhere"], "nowhere holds no finished run"),
+        (["report", "nowhere"], "nowhere does not exist"),
     ],
 )
 def test_a_wrong_wish_is_one_sentence(finished_run, monkeypatch, capfd, arguments, said):

@@ -172,7 +172,7 @@ def test_the_committed_schema_is_current(folder, monkeypatch, capfd):
         (["fit", "readings.csv", "-e", "T_t = D*T_xx"], "add --unknown D"),
         (["fit", "readings.csv", "-p", "p.yaml", "-e", "T_t = 0*T"], "and not both"),
         (["fit", "readings.csv", "-p", "p.yaml", "-u", "D"], "and not both"),
-        (["predict", "none", "--grid", "5"], "holds no finished run"),
+        (["predict", "none", "--grid", "5"], "none does not exist"),
         (["predict", "none"], "give either --at POINTS or --grid NODES"),
         (["predict", "none", "--grid", "1"], "--grid"),
         (["check", "none.yaml", "readings.csv"], "none.yaml does not exist"),

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import warnings
 from importlib import metadata
 from pathlib import Path
 
@@ -27,9 +28,17 @@ def keep_compiled() -> None:
 
     JAX reads these settings from the environment, and what the user has set there stays:
     `JAX_ENABLE_COMPILATION_CACHE=false` keeps nothing."""
+    # A program that cannot be kept or found is compiled again, and that is all: nothing of it is for the user to read.
+    warnings.filterwarnings("ignore", message=".*persistent compilation cache.*")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     place = folder() / "compiled" / machine()
-    with contextlib.suppress(OSError):
+    try:
+        place.mkdir(parents=True, exist_ok=True)
         _thin_out(place)
+        if not os.access(place, os.W_OK):
+            return
+    except OSError:
+        return
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(place))
     # The many small programs of a fit take as long together as a large one.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")

@@ -9,12 +9,17 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 
+def printable(text: str, allowed: str = "\n\t") -> str:
+    """The text with a replacement mark for every character that a terminal might obey, but for those `allowed`."""
+    return "".join(mark if mark.isprintable() or mark in allowed else "�" for mark in text)
+
+
 class InputError(Exception):
     """The problem, the readings, a file or an option is not usable as given."""
 
     def __str__(self) -> str:
         # Names and cells may come from a damaged file; a sentence has no control characters in it.
-        return "".join(mark if mark.isprintable() else "�" for mark in str(self.args[0]))
+        return printable(str(self.args[0]), "")
 
 
 class StorageError(Exception):
@@ -31,14 +36,25 @@ def storing(failure: str) -> Iterator[None]:
         raise StorageError(f"{failure}: {str(error.strerror or error).removesuffix('.')}.") from None
 
 
+MOST_COMPARED = 1000
+"""Names that a mistyped one is compared with; each comparison takes a fraction of a millisecond."""
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Names with commas between, the first few of them where there are many."""
+    names = list(names)
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A clause that suggests the closest known name, or lists the known ones when nothing is close."""
     known = sorted(set(known))
+    if len(known) > MOST_COMPARED:
+        known = known[:MOST_COMPARED]
     same_letters = [match for match in known if match.lower() == name.lower()]
     # In a name of one or two letters a swapped letter is likelier than a dropped one.
     swapped = [match for match in known if len(match) == len(name) == 2 and match[1] == name[1]]
     close = same_letters or swapped or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
-    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
-    return f"known here: {shown}." if known else "none are known here."
+    return f"known here: {listed(known)}." if known else "none are known here."

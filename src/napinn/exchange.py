@@ -116,4 +116,4 @@ def _proportional(first: np.ndarray, second: np.ndarray) -> bool:
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return False
     size = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return size > 0.0 and abs(abs(float(first @ second)) - size) < SAME * size
+    return bool(size > 0.0 and abs(abs(float(first @ second)) - size) < SAME * size)

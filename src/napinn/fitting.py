@@ -55,6 +55,9 @@ def check_readings(problem: Problem, readings: Readings, double: bool = False) -
     if double:
         return
     single = np.finfo(np.float32)
+    for name, (low, high) in problem.coordinates.items():
+        if max(abs(low), abs(high)) > float(single.max):
+            raise InputError(f"'{name}' runs from {low:g} to {high:g}, beyond single precision; use --double.")
     if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > single.max:
         raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
     for name, (low, high) in problem.coordinates.items():

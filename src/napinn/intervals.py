@@ -11,6 +11,8 @@ import xarray as xr
 from napinn.errors import InputError
 
 LEVEL = 0.95
+FEWEST_READINGS = 3
+"""With fewer readings nothing can be left out."""
 MOST_NODES = 20_000
 """On a finer grid the spread, which is smooth, is taken at so many nodes and drawn straight between them."""
 

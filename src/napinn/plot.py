@@ -42,7 +42,8 @@ def gate(result: FitResult, name: str | None = None, axes: Axes | None = None) -
 
 
 def sensors(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
-    """Share of flagged readings by sensor: on a map where there are two places, as bars otherwise."""
+    """Share of flagged readings by sensor on a map where there are two places, or as bars; flagged readings over place
+    and time where there is one place and time."""
     axes = axes or _panel()
     figures.draw_sensors(result, axes)
     return (axes,)
@@ -62,12 +63,23 @@ def history(result: FitResult, name: str | None = None) -> Drawn:
 
 
 def parameters(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
-    """The coefficients over training."""
-    if not result.unknowns:
+    """The coefficients over training, each on an axis of its own: they may differ by orders of magnitude.
+
+    With `axes`, all of them are drawn there."""
+    names = list(result.unknowns)
+    if not names:
         raise InputError("this problem has no unknowns, so there is nothing to draw.")
-    axes = axes or _panel()
-    figures.draw_unknowns(result, axes)
-    return (axes,)
+    if axes is not None:
+        figures.draw_unknowns(result, axes)
+        return (axes,)
+    columns = min(len(names), 3)
+    rows = -(-len(names) // columns)
+    figure, panels = figures.new_figure(3.7 * columns + 1.8 * (columns == 1), 3.2 * rows, columns, rows)
+    for panel, unknown in zip(panels, names, strict=False):
+        figures.draw_unknowns(result, panel, [unknown])
+    for panel in panels[len(names) :]:
+        figure.delaxes(panel)
+    return tuple(panels[: len(names)])
 
 
 FIGURES: Mapping[str, Callable[[FitResult, str | None], Drawn]] = {

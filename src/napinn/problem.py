@@ -4,7 +4,6 @@ Coordinates with their box, the fields (measured and hidden), the unknown coeffi
 inside the box. Boundary and initial conditions may be given and are never needed.
 """
 
-import keyword
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,8 +40,17 @@ from napinn.equations import (
 )
 from napinn.equations import Unknown as UnknownLeaf
 from napinn.errors import InputError, nearest
+from napinn.names import normal
 from napinn.tables import Table
 from napinn.unknown import Unknown as Unknown
+
+MOST = {"coordinate": 12, "field": 100, "hidden field": 100, "unknown": 100, "constant": 1000, "table": 100}
+"""Names of each kind. What is fitted grows with each of them, and so do the compiled program and the checks of what can
+be determined: at a hundred unknowns these take seconds, at a thousand they would not end."""
+UNUSABLE = frozenset({"True", "False", "None"})
+"""Words that stand for values in an equation; other reserved words of Python may be names."""
+MOST_EQUATIONS = 200
+"""Equations, and as many conditions; each is compiled by itself."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,7 @@ class Problem:
     def __post_init__(self) -> None:
         for given in ("fields", "equations", "hidden", "conditions", "periodic"):
             object.__setattr__(self, given, tuple(getattr(self, given)))
+        _normalise(self)
         _check_names(self)
         for name, (low, high) in self.coordinates.items():
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -241,6 +250,19 @@ class Problem:
         return "\n".join([*(part.shown for part in (*self.written, *self.placed)), *repeats])
 
 
+def _normalise(problem: Problem) -> None:
+    """Bring all names to the form in which Python's reader gives those of an equation."""
+    for given in ("fields", "hidden", "periodic"):
+        object.__setattr__(problem, given, tuple(normal(name) for name in getattr(problem, given)))
+    for given in ("coordinates", "unknowns", "constants", "units", "scales", "tables"):
+        entries = getattr(problem, given)
+        found = {normal(name): entry for name, entry in entries.items()}
+        if len(found) < len(entries):
+            twice = next(name for name in found if sum(normal(other) == name for other in entries) > 1)
+            raise InputError(f"'{twice}' is declared twice under {given}, in characters that only look different.")
+        object.__setattr__(problem, given, found)
+
+
 def _check_names(problem: Problem) -> None:
     if not problem.coordinates:
         raise InputError("the problem has no coordinates; name at least one, for example 't'.")
@@ -248,6 +270,9 @@ def _check_names(problem: Problem) -> None:
         raise InputError("the problem has no fields; name at least one, for example 'u'.")
     if not problem.equations:
         raise InputError("the problem has no equations; give at least one, for example 'u_t = D*u_xx'.")
+    for kind, texts in (("equations", problem.equations), ("conditions", problem.conditions)):
+        if len(texts) > MOST_EQUATIONS:
+            raise InputError(f"the problem has {len(texts)} {kind}, and napinn takes at most {MOST_EQUATIONS}.")
     seen: dict[str, str] = {}
     groups = {
         "coordinate": problem.coordinates,
@@ -258,8 +283,10 @@ def _check_names(problem: Problem) -> None:
         "table": problem.tables,
     }
     for kind, names in groups.items():
+        if len(names) > MOST[kind]:
+            raise InputError(f"the problem has {len(names)} {kind}s, and napinn takes at most {MOST[kind]}; use fewer.")
         for name in names:
-            if not name.isidentifier() or keyword.iskeyword(name):
+            if not name.isidentifier() or name in UNUSABLE:
                 raise InputError(
                     f"{kind} '{name}' is not a usable name; use letters, digits and underscores, a letter first."
                 )

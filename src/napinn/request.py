@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import zipfile
 import zlib
@@ -23,7 +24,7 @@ import pandas as pd
 import pyarrow as pa
 
 from napinn.errors import InputError
-from napinn.io import npz_shapes, read_csv, read_parquet
+from napinn.io import csv_text, npz_shapes, read_csv, read_parquet
 from napinn.io.sizes import check_count
 from napinn.io.whole import whole, write_whole
 from napinn.problem import Problem, Unknown
@@ -92,6 +93,8 @@ class Wishes:
     seeds: int = 1
     intervals: bool = False
     logs: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    """The files that were read, as seen from the run folder; no command of this run replaces them."""
 
 
 def write_request(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
@@ -109,7 +112,9 @@ def read_wishes(folder: Path) -> Wishes:
         return Wishes()
     try:
         found: Wishes = decode(settings["wishes"], {"Wishes": Wishes})
-        return Wishes(int(found.seeds), bool(found.intervals), tuple(map(str, found.logs)))
+        return Wishes(
+            int(found.seeds), bool(found.intervals), *(tuple(map(str, each)) for each in (found.logs, found.inputs))
+        )
     except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError(f"{folder / REQUEST}: its wishes are not those of a fit.") from None
 
@@ -119,7 +124,7 @@ def write_readings(table: pd.DataFrame, folder: Path) -> None:
     if len(table) > MOST_IN_TEXT and _written_as_parquet(table, many):
         text.unlink(missing_ok=True)
         return
-    write_whole(text, table.to_csv(index=False))
+    write_whole(text, csv_text(table))
     # Of an earlier run in the same folder, and it would be read in place of the text.
     many.unlink(missing_ok=True)
 
@@ -144,6 +149,7 @@ def read_request(folder: Path, problem: Problem | None = None) -> Request:
     # What was asked first: a result also holds what the readings made of the method.
     names = [name for name in (REQUEST, "result.json") if (folder / name).exists()]
     if not names:
+        check_run(folder)
         raise InputError(f"{folder} is not the folder of a run: it has neither result.json nor {REQUEST}.")
     return request_of(read_settings(folder / names[0]), folder, read_readings(folder), problem)
 
@@ -163,11 +169,16 @@ def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, p
 def read_settings(path: Path) -> dict[str, Any]:
     """A settings file of a run, checked for its size and format."""
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a plain file.")
         if path.stat().st_size > LARGEST_JSON:
             raise InputError(f"{path} is larger than any run of napinn writes it.")
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        check_run(path.parent)
         raise InputError(f"{path.parent} holds no finished run: {path.name} is missing.") from None
+    except NotADirectoryError:
+        raise InputError(f"{path.parent} is a file; give the run folder.") from None
     except (OSError, ValueError, RecursionError):
         raise InputError(f"{path} cannot be read as JSON.") from None
     if not isinstance(content, dict):
@@ -177,6 +188,14 @@ def read_settings(path: Path) -> dict[str, Any]:
             f"{path.parent} was written in format {content.get('format')}; this napinn reads format {FORMAT}."
         )
     return content
+
+
+def check_run(folder: Path) -> None:
+    """Tell a mistyped name from a folder that holds no run."""
+    if not os.path.lexists(folder):
+        raise InputError(f"{folder} does not exist; check the path of the run folder.")
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; give the run folder.")
 
 
 def as_json(content: Mapping[str, Any]) -> str:

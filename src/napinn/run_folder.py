@@ -20,8 +20,10 @@ from napinn.diagnosis import judge as judge_sensors
 from napinn.errors import InputError, storing
 from napinn.fitting import fit
 from napinn.intervals import Certainty, Interval
+from napinn.io import csv_text
+from napinn.io.lock import LOCK, held
 from napinn.io.saved import saved_arrays, write_arrays
-from napinn.io.whole import whole, write_whole
+from napinn.io.whole import UNFINISHED, whole, write_whole
 from napinn.loggers import LIVE_FILES, LOG, PROGRESS
 from napinn.model import FittedModel
 from napinn.problem import Problem
@@ -40,6 +42,7 @@ from napinn.request import (
     read_readings,
     read_request,
     read_settings,
+    read_wishes,
     request_of,
     write_readings,
     write_request,
@@ -50,8 +53,19 @@ from napinn.settings import encode
 
 RESULT, MODEL, CERTAINTY, VERIFICATION = "result.json", "model.npz", "certainty.npz", "verify.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
-BEGUN = LIVE_FILES | {LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
+BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
+KEPT = BEGUN | {RESULT, CERTAINTY, VERIFICATION, MODEL, "sensors.csv", "seeds.csv"}
+"""What a run is read from, or what only its fit can write."""
+
+
+def read_by(run: Path) -> list[Path]:
+    """What no command may replace: the files of a run, whether they are there or not, and those it was fitted to."""
+    try:
+        named = read_wishes(run).inputs
+    except InputError:
+        named = ()
+    return [*(run / name for name in sorted(KEPT)), *(run / name for name in named)]
 
 
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
@@ -75,7 +89,8 @@ def _clear(folder: Path, overwrite: bool, whole: str, inputs: Sequence[Path]) ->
             raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
         if not ((folder / whole).exists() or _only_begun(folder)):
             raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
-        _remove(folder)
+        with held(folder):
+            _empty(folder)
 
 
 def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
@@ -86,13 +101,18 @@ def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
 
 def _only_begun(folder: Path) -> bool:
     """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
-    found = {path.name for path in folder.iterdir() if not path.name.endswith(".part")}
+    found = {path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED)}
     return bool({PROGRESS, REQUEST} & found) and found <= BEGUN
 
 
-def _remove(folder: Path) -> None:
+def _empty(folder: Path) -> None:
+    """Remove all but the lock, which keeps another fit from beginning here in the meantime."""
     try:
-        shutil.rmtree(folder)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
     except OSError as error:
         raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
@@ -118,9 +138,11 @@ def resume(
     folder = Path(folder)
     asked = read_request(folder, problem)
     kept = Checkpoints(folder, every)
-    return fit(
-        asked.problem, asked.readings, asked.method, seed=asked.seed, progress=progress, checkpoints=kept, resume=True
-    )
+    with held(folder):
+        return fit(
+            asked.problem, asked.readings, asked.method, seed=asked.seed, progress=progress, checkpoints=kept,
+            resume=True,
+        )  # fmt: skip
 
 
 def save(result: FitResult, folder: Path | str, *, same_fit: bool = False) -> None:
@@ -142,7 +164,7 @@ def _write(result: FitResult, folder: Path) -> None:
         write_arrays(folder / CERTAINTY, result.certainty.spread.arrays())
     write_tables(result.problem, folder)
     write_readings(result.readings_table(), folder)
-    write_whole(folder / "sensors.csv", result.sensors_table().to_csv())
+    write_whole(folder / "sensors.csv", csv_text(result.sensors_table(), index=True))
     write_whole(folder / "history.csv", result.history.to_csv(index=False))
     with whole(folder / "field.nc") as beside:
         field_grid(result).to_netcdf(beside, engine="h5netcdf")

@@ -13,14 +13,11 @@ from napinn.certainty.groups import groups_of
 from napinn.certainty.pulls import anchors, is_profiled, last_phase, pulls, slopes
 from napinn.certainty.tangent import Tangent, tangent_of
 from napinn.errors import InputError
-from napinn.intervals import LEVEL, Certainty, Interval
+from napinn.intervals import FEWEST_READINGS, LEVEL, Certainty, Interval
 from napinn.network_model import DIRECTIONS, NetworkSpread, network_of
 from napinn.partials import FieldNetwork
 from napinn.problem import Unknown
 from napinn.result import FitResult
-
-FEWEST = 3
-"""With fewer readings nothing can be left out."""
 
 
 def how_sure(result: FitResult, seed: int = 0) -> Certainty:
@@ -30,7 +27,7 @@ def how_sure(result: FitResult, seed: int = 0) -> Certainty:
     as it stands; `napinn.certainty.estimate` has the formulas. What training had still to go is part of the interval.
     """
     network, used = network_of(result), result.reliability > 0.0
-    if used.sum() < FEWEST:
+    if used.sum() < FEWEST_READINGS:
         raise InputError(f"the fit has used {used.sum()} readings, too few to say how sure it is.")
     groups = groups_of(result.readings, used)
     with jax.enable_x64(True):

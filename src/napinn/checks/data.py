@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from napinn.checks.findings import Finding, Weight
+from napinn.equations import Call, Derivative, walk
 from napinn.problem import Problem
 from napinn.readings import Readings, at_the_same_place, outside, repeated, told_apart
 from napinn.robust import robust_std
@@ -13,6 +14,12 @@ from napinn.robust import robust_std
 FAR = 8.0
 """Robust standard deviations beyond which a value that repeats is taken for a sentinel."""
 SENTINEL_TIMES = 3
+SENTINELS = tuple(
+    sign * value for sign in (-1.0, 1.0) for value in (99.0, 99.9, 999.0, 999.9, 9999.0, 99999.0, 32768.0, 1e20, 1e30)
+)
+"""Values that loggers write for no reading; far from all others, one of them is enough to ask."""
+HUGE = 1e6
+"""Robust standard deviations that no gross error of an instrument reaches: a number that means something else."""
 LONG_GAP = 5.0
 """Times the median step."""
 STUCK_TIMES = 10
@@ -23,9 +30,13 @@ FEWEST = 8
 PART_OF_BOX = 0.5
 
 
-def inspect_readings(problem: Problem, readings: Readings) -> list[Finding]:
-    """Everything worth saying of the readings, the heaviest first."""
-    checks = (_outside, _repeats, _sentinels, _stuck, _constant, _gaps, _missing, _uncovered, _same_place)
+def inspect_readings(problem: Problem, readings: Readings, double: bool = False) -> list[Finding]:
+    """Everything worth saying of the `readings` of a `problem`, the heaviest first; a fit in `double` precision takes
+    numbers that one in single precision cannot."""
+    checks = (
+        _outside, _repeats, *(() if double else (_beyond_precision,)), _sentinels, _huge, _outside_functions, _too_few,
+        _stuck, _constant, _gaps, _missing, _uncovered, _same_place,
+    )  # fmt: skip
     found = [finding for check in checks for finding in check(problem, readings)]
     order = [Weight.OBSTACLE, Weight.DOUBT, Weight.NOTE]
     return sorted(found, key=lambda finding: order.index(finding.weight))
@@ -59,13 +70,69 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
         values = readings.of_field(index)
         unit = robust_std(values)
         numbers, counts = np.unique(values, return_counts=True)
-        far = (np.abs(numbers - np.median(values)) > FAR * unit) & (counts >= SENTINEL_TIMES) & (unit > 0.0)
+        usual = (counts >= SENTINEL_TIMES) | np.isin(numbers, SENTINELS)
+        far = (np.abs(numbers - np.median(values)) > FAR * unit) & usual & (unit > 0.0)
         for number, count in zip(numbers[far], counts[far], strict=True):
+            often = "once" if count == 1 else f"{count} times"
             yield Finding(
                 Weight.DOUBT,
-                f"the value {number:g} of '{field}' occurs {count} times, far from all others; if it stands for no "
+                f"the value {number:g} of '{field}' occurs {often}, far from all others; if it stands for no "
                 f"reading, write 'missing: [{number:g}]' in the problem file.",
             )
+
+
+def _beyond_precision(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    most = float(np.finfo(np.float32).max)
+    for name, (low, high) in problem.coordinates.items():
+        if max(abs(low), abs(high)) > most:
+            yield Finding(Weight.OBSTACLE, f"'{name}' runs from {low:g} to {high:g}, beyond single precision.")
+    largest = float(np.abs(readings.values).max())
+    if largest > most:
+        yield Finding(
+            Weight.OBSTACLE,
+            f"a reading has the size {largest:g}, beyond single precision; correct it, use larger units, or fit with "
+            "--double.",
+        )
+
+
+def _huge(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    for index, field in enumerate(readings.fields):
+        values = readings.of_field(index)
+        unit = robust_std(values)
+        distance = np.abs(values / 2 - np.median(values) / 2)
+        count = int((distance > HUGE / 2 * unit).sum()) if unit > 0.0 else 0
+        if count:
+            worst = values[np.argmax(distance)]
+            yield Finding(
+                Weight.DOUBT,
+                f"{count} reading(s) of '{field}' are more than {HUGE:g} deviations from the median (the farthest is "
+                f"{worst:g}); a value that stands for no reading belongs under 'missing'.",
+            )
+
+
+def _outside_functions(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    """A logarithm or a root of a measured field that has readings for which there is none."""
+    nodes = {node for equation in problem.written if equation.tree for node in walk(equation.tree)}
+    for index, field in enumerate(readings.fields):
+        bare, values = Derivative(field, ((),)), readings.of_field(index)
+        for function in ("log", "log10", "sqrt"):
+            side = "below" if function == "sqrt" else "not above"
+            count = int((values < 0.0 if function == "sqrt" else values <= 0.0).sum())
+            if count and Call(function, (bare,)) in nodes:
+                yield Finding(
+                    Weight.DOUBT,
+                    f"{count} reading(s) of '{field}' are {side} zero, and an "
+                    f"equation holds {function}({field}), which has no value there.",
+                )
+
+
+def _too_few(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    if len(readings) < len(problem.unknowns):
+        yield Finding(
+            Weight.DOUBT,
+            f"there are {len(readings)} reading(s) and {len(problem.unknowns)} unknowns; fewer readings than unknowns "
+            "cannot determine them.",
+        )
 
 
 def _stretches(problem: Problem, readings: Readings) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:

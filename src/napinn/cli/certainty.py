@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
 from rich.markup import escape
 
 from napinn.certainty import how_sure
+from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
 from napinn.cli.running import (
@@ -39,10 +39,15 @@ SEEDS = "seeds.csv"
 
 
 def with_intervals(result: FitResult) -> FitResult:
-    """The result and how sure it is; an unfinished fit is left as it is."""
+    """The result and how sure it is; an unfinished fit is left as it is.
+
+    A fit is kept where intervals cannot be had, as when it has used too few of its readings, and says so."""
     if result.status in UNFINISHED:
         return result
-    return with_certainty(result, how_sure(result))
+    try:
+        return with_certainty(result, how_sure(result))
+    except InputError as error:
+        return replace(result, notes=(*result.notes, f"There are no intervals: {error}"))
 
 
 def finishing(wishes: Wishes) -> Finish:
@@ -73,9 +78,14 @@ def run_seeds(request: Request, folder: Path, manner: Manner, wishes: Wishes) ->
 
 
 def _best(found: SeedFits, wishes: Wishes) -> FitResult:
+    missing: tuple[str, ...] = ()
     if wishes.intervals and found.chosen.status not in UNFINISHED:
-        found = found.sure(how_sure(found.chosen))
+        try:
+            found = found.sure(how_sure(found.chosen))
+        except InputError as error:
+            missing = (f"There are no intervals: {error}",)
     best = found.best if len(found.results) > 1 else found.chosen
+    best = replace(best, notes=(*best.notes, *missing))
     done = sum(each.status is not FitStatus.INTERRUPTED for each in found.results)
     if done == wishes.seeds:
         return best
@@ -97,18 +107,18 @@ def sure_command(run: Path, as_json: bool) -> None:
     result = load(run)
     if result.status in UNFINISHED:
         raise InputError(f"{run} is not finished ({result.status.name}), so there is nothing yet to be sure of.")
-    result = with_intervals(result)
+    result = with_certainty(result, how_sure(result))
     if (run / SEEDS).exists():
         result = widened(result, _seeds_table(run / SEEDS, result))
     verification = read_verification(run)
-    save(result, run, same_fit=True)
-    report(result, run, verification=verification)
+    # What was found is shown before it is kept: the folder may not be writable.
+    console = Console(quiet=as_json)
     if as_json:
         told = describe(result)
-        print(json.dumps({key: told[key] for key in ("unknowns", "intervals", "intervals_from")}, ensure_ascii=False))  # noqa: T201
-        return
-    console = Console()
+        print(json.dumps({key: told[key] for key in ("unknowns", "intervals", "intervals_from")}))  # noqa: T201
     show_unknowns(result, console)
     show_status(result, console)
+    save(result, run, same_fit=True)
+    report(result, run, verification=verification)
     told = f"added to {run}: result.json, report.html and the spread of the field in field.nc"
     console.print(escape(told), soft_wrap=True, highlight=False)

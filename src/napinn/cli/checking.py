@@ -5,32 +5,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from napinn.catalogue import METHODS
 from napinn.checks import Finding, Weight, estimate, inspect_problem, inspect_readings
+from napinn.cli.console import Console
 from napinn.cli.fitting import Choice
 from napinn.cli.main import EXIT_BAD_INPUT
+from napinn.io import read_file
 from napinn.problem import Problem
-from napinn.problem_file import bind_loosely, load_problem_file, sheet_of
+from napinn.problem_file import Words, bind_loosely, deduce, load_problem_file, sheet_of
 from napinn.readings import Readings
 
 MOST_LISTED = 12
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 
-def check_command(problem: Path, readings: Path, choice: Choice, timed: bool, as_json: bool) -> int:
-    file = load_problem_file(problem)
-    sheet = sheet_of(file, readings, str(problem))
-    bound, table = bind_loosely(file, sheet.table, str(readings), str(problem))
-    found = [*inspect_readings(bound, table), *inspect_problem(bound, table)]
+def check_command(problem: Path | Words, readings: Path, choice: Choice, timed: bool, as_json: bool) -> int:
+    if isinstance(problem, Words):
+        sheet, source = read_file(readings), "the command line"
+        file = deduce(problem, sheet.table, readings.name)
+    else:
+        file, source = load_problem_file(problem), str(problem)
+        sheet = sheet_of(file, readings, source)
+    bound, table = bind_loosely(file, sheet.table, str(readings), source)
+    found = [*inspect_readings(bound, table, choice.in_double), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
     told = describe(bound, table, sheet.notes, found)
     told |= expected(bound, table, choice, timed and not blocked)
     if as_json:
-        print(json.dumps(told, ensure_ascii=False))  # noqa: T201
+        print(json.dumps(told))  # noqa: T201
     else:
         show(bound, told, Console())
     return EXIT_BAD_INPUT if blocked else 0

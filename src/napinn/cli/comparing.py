@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from napinn.cli.fitting import Choice, problem_and_readings
+from napinn.cli.console import Console
+from napinn.cli.fitting import Choice, files_read, problem_and_readings
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
 from napinn.cli.running import save_with_report
 from napinn.comparison import Scored, compare, ranked, score, table
 from napinn.errors import InputError, storing
+from napinn.io import csv_text
+from napinn.io.lock import held
 from napinn.io.whole import write_whole
 from napinn.report.figures import save as save_figure
 from napinn.report.labels import label, misfit_label
@@ -38,7 +40,7 @@ def compare_command(
         scored, how = _runs(paths)
         prepare(out, overwrite, WHOLE, paths)
     with storing(f"the comparison could not be written to {out}"):
-        write_whole(out / WHOLE, table(scored).to_csv(index=False))
+        write_whole(out / WHOLE, csv_text(table(scored)))
         save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
@@ -67,16 +69,16 @@ def _methods(
     if not recipes:
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
     bound, measured = problem_and_readings(problem, readings, Console(stderr=True))
-    prepare(out, overwrite, WHOLE, (problem, readings))
-    with ExitStack() as displays:
+    prepare(out, overwrite, WHOLE, files_read(problem, readings))
+    with held(out), ExitStack() as displays:
 
         def progress(name: str) -> Callable[[Snapshot], None]:
             displays.close()
             return displays.enter_context(progress_display(name, Console(stderr=True)))
 
         parts, scored = compare(bound, measured, recipes, seed, progress)
-    for each in scored:
-        save_with_report(each.result, out / each.name)
+        for each in scored:
+            save_with_report(each.result, out / each.name)
     return scored, parts.sentence()
 
 

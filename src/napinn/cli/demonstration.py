@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from napinn.benchmarks.allen_cahn import allen_cahn
@@ -13,11 +12,13 @@ from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import corrupt
 from napinn.benchmarks.scores import score
 from napinn.catalogue import METHODS as CATALOGUE
+from napinn.cli.console import Console
 from napinn.cli.fitting import Choice
 from napinn.cli.progress import progress_display
 from napinn.cli.running import exit_code, save_with_report
 from napinn.equations import symbol
 from napinn.fitting import fit
+from napinn.io.lock import held
 from napinn.readings import read_table
 from napinn.report.truth import Truth
 from napinn.result import FitResult, FitStatus
@@ -41,7 +42,7 @@ def demo_command(steps: int | None, seed: int, out: Path, overwrite: bool, as_js
     first: FitResult | None = None
     for name, word in METHODS.items():
         method = Choice(word, steps=steps if CATALOGUE[word].steps else None).make()
-        with progress_display(method.name, console) as progress:
+        with held(out), progress_display(method.name, console) as progress:
             result = fit(problem, readings, method, seed=seed, progress=progress)
         first = first or result
         scores = dataclasses.asdict(score(result, benchmark, corrupted))

@@ -1,19 +1,22 @@
 """`napinn fit`."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from napinn.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, Entry
 from napinn.cli.certainty import finishing, run_seeds
+from napinn.cli.console import Console
 from napinn.cli.running import Manner, run_request, tell_result
 from napinn.errors import InputError, nearest
 from napinn.fitting import check_readings
+from napinn.intervals import FEWEST_READINGS
 from napinn.io import PLAIN, read_file
+from napinn.io.lock import held
 from napinn.loggers import check_loggers
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
@@ -118,14 +121,28 @@ def fit_command(
     folder = out or Path("runs") / readings.stem
     check_loggers(manner.logs)
     check_readings(bound, table, choice.in_double)
-    prepare(folder, overwrite, inputs=[readings, *([problem] if isinstance(problem, Path) else [])])
-    # Last, because making a method may load JAX: what is refused is refused before that.
-    request = Request(bound, table, choice.make(), seed)
-    wishes = Wishes(seeds, intervals, manner.logs)
-    begin(request, folder, wishes)
-    if seeds > 1:
-        return run_seeds(request, folder, manner, wishes)
-    return tell_result(run_request(request, folder, manner, finish=finishing(wishes)), folder, manner)
+    if intervals and len(table) < FEWEST_READINGS:
+        raise InputError(
+            f"{readings} holds {len(table)} reading(s), and intervals need {FEWEST_READINGS}: "
+            "one has to be left out at a time."
+        )
+    inputs = files_read(problem, readings)
+    prepare(folder, overwrite, inputs=inputs)
+    with held(folder):
+        # Last, because making a method may load JAX: what is refused is refused before that.
+        request = Request(bound, table, choice.make(), seed)
+        wishes = Wishes(seeds, intervals, manner.logs, tuple(os.path.relpath(path, folder) for path in inputs))
+        begin(request, folder, wishes)
+        if seeds > 1:
+            return run_seeds(request, folder, manner, wishes)
+        return tell_result(run_request(request, folder, manner, finish=finishing(wishes)), folder, manner)
+
+
+def files_read(problem: Path | Words, readings: Path) -> list[Path]:
+    """Every file that a fit is read from, with the tables and places that its problem file names."""
+    if isinstance(problem, Words):
+        return [readings]
+    return [readings, problem, *load_problem_file(problem).side_files()]
 
 
 def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:

@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from napinn.caching import keep_compiled
+from napinn.cli.console import Console, flushed, safe_streams
 from napinn.errors import InputError, StorageError
 
 EXIT_NOT_WRITTEN = 1
 EXIT_BAD_INPUT = 2
 EXIT_NOT_TRUSTED = 3
 EXIT_INTERRUPTED = 130
+LARGEST_SEED = 2**62
+"""What 64 bits hold, and as many seeds after it as anyone will ask for."""
 
 app = typer.Typer(
     help="Field, coefficients, noise law and a reliability for every reading, from bad sensors and an equation.",
@@ -23,20 +25,32 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0, max=LARGEST_SEED)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
+Replace = Annotated[bool, typer.Option("--overwrite", help="Replace the file.")]
 Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
 FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
 Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
+Equations = Annotated[
+    list[str] | None,
+    typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
+]
+Unknowns = Annotated[
+    list[str] | None,
+    typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
+]
+Constants = Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")]
+Conditions = Annotated[list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")]
+Periodic = Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
 @app.command()
 def new(
     path: Annotated[Path, typer.Argument(help="Problem file to write.")] = Path("problem.yaml"),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    overwrite: Replace = False,
 ) -> None:
     """Write a problem file to fill in, with every entry explained."""
     from napinn.cli.starting import new_command
@@ -47,7 +61,7 @@ def new(
 @app.command()
 def schema(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; default standard output.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    overwrite: Replace = False,
 ) -> None:
     """The JSON schema of problem files, by which an editor checks and completes them."""
     from napinn.cli.starting import schema_command
@@ -61,19 +75,11 @@ def fit(
     problem: Annotated[
         Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
     ] = None,
-    equation: Annotated[
-        list[str] | None,
-        typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
-    ] = None,
-    unknown: Annotated[
-        list[str] | None,
-        typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
-    ] = None,
-    constant: Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")] = None,
-    condition: Annotated[
-        list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")
-    ] = None,
-    periodic: Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")] = None,
+    equation: Equations = None,
+    unknown: Unknowns = None,
+    constant: Constants = None,
+    condition: Conditions = None,
+    periodic: Periodic = None,
     method: Annotated[
         str | None, typer.Option("--method", "-m", help="Default: splines or a network; see `napinn methods`.")
     ] = None,
@@ -170,7 +176,7 @@ def bundle(
     run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Zip file to write.")] = Path("bundle.zip"),
     with_data: Annotated[bool, typer.Option("--with-data", help="Put the readings in too.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    overwrite: Replace = False,
 ) -> None:
     """Settings, versions, history and the end of the log in one file, to send when something went wrong."""
     from napinn.cli.repeating import bundle_command
@@ -180,8 +186,17 @@ def bundle(
 
 @app.command()
 def check(
-    problem: Annotated[Path, typer.Argument(help="Problem file.")],
-    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[PROBLEM] READINGS", help="A problem file and a file of readings; with -e only the latter."
+        ),
+    ],
+    equation: Equations = None,
+    unknown: Unknowns = None,
+    constant: Constants = None,
+    condition: Conditions = None,
+    periodic: Periodic = None,
     method: Annotated[str | None, typer.Option("--method", "-m", help="Whose time to estimate.")] = None,
     steps: Steps = None,
     time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
@@ -190,8 +205,13 @@ def check(
     """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
     from napinn.cli.checking import check_command
     from napinn.cli.fitting import Choice
+    from napinn.problem_file import Words
 
-    raise typer.Exit(check_command(problem, readings, Choice(method, steps=steps).check(), time, json))
+    lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    if len(files) != (1 if lists[0] else 2) or (any(lists) and not lists[0]):
+        raise InputError("give either a problem file and readings, or readings with --equation and its like.")
+    given = Words(*lists) if lists[0] else files[0]
+    raise typer.Exit(check_command(given, files[-1], Choice(method, steps=steps).check(), time, json))
 
 
 @app.command()
@@ -202,7 +222,7 @@ def predict(
     out: Annotated[Path, typer.Option("--out", "-o", help="A .csv, .tsv, .parquet or .nc file.")] = Path(
         "predicted.csv"
     ),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Write the fitted field, hidden fields included, at any points or on a grid."""
@@ -234,7 +254,7 @@ def simulate(
     ] = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write.")] = Path("readings.csv"),
-    overwrite: Overwrite = False,
+    overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Write the readings of a benchmark, its problem file and, apart, the labels that only a simulation has."""
@@ -262,12 +282,13 @@ def demo(
 def report(
     run: Run,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="HTML file; default RUN/report.html.")] = None,
+    overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Write the report of a finished run again: one HTML file, to be opened from disk or sent by mail."""
     from napinn.cli.showing import report_command
 
-    report_command(run, out, json)
+    report_command(run, out, overwrite, json)
 
 
 @app.command()
@@ -276,12 +297,13 @@ def plot(
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
     what: Annotated[str, typer.Option(help="field, noise, gate, sensors, history or parameters.")] = "field",
     field: FieldName = None,
+    overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Draw one figure of a finished run, for a paper: it survives greyscale printing."""
     from napinn.cli.showing import plot_command
 
-    plot_command(run, what, field, out, json)
+    plot_command(run, what, field, out, overwrite, json)
 
 
 @app.command()
@@ -289,25 +311,27 @@ def animate(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .gif, or .mp4 where ffmpeg is installed.")],
     field: FieldName = None,
+    overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """The field of a finished run through time, with its readings."""
     from napinn.cli.showing import animate_command
 
-    animate_command(run, field, out, json)
+    animate_command(run, field, out, overwrite, json)
 
 
 @app.command()
 def export(
     run: Run,
     what: Annotated[str, typer.Option(help="field (NetCDF), model (StableHLO) or readings (Parquet).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .nc, .stablehlo or .parquet.")],
+    overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Field, network or readings of a finished run in a form that other tools open."""
     from napinn.cli.showing import export_command
 
-    export_command(run, what, out, json)
+    export_command(run, what, out, overwrite, json)
 
 
 @app.command()
@@ -394,6 +418,16 @@ def run() -> None:
     """The entry point: bad input is one sentence and exit code 2, a disk that fails one and exit code 1; neither is a
     traceback."""
     keep_compiled()
+    with safe_streams():
+        code = _answered()
+        failure = flushed()
+        if failure is not None:
+            Console(stderr=True).print(f"napinn: standard output could not be written: {failure}.", markup=False)
+    sys.exit(code if failure is None else EXIT_NOT_WRITTEN)
+
+
+def _answered() -> int:
+    """The exit code of the command, once it has run or was refused."""
     try:
         code = app(standalone_mode=False)
     except typer.Exit as stop:
@@ -407,9 +441,20 @@ def run() -> None:
     except (KeyboardInterrupt, typer.Abort):
         Console(stderr=True).print("napinn: interrupted before there was anything to keep.")
         code = EXIT_INTERRUPTED
+    except MemoryError:
+        Console(stderr=True).print(
+            "[red]napinn:[/red] there is not enough memory for this; use fewer readings or nodes."
+        )
+        code = EXIT_NOT_WRITTEN
+    except OSError as error:
+        # Whatever a command expects of its files it has answered itself: this is the output, or a failing disk.
+        done = "standard output could not be" if error.filename is None else f"{error.filename} could not be read or"
+        told = f"{done} written: {error.strerror or error}."
+        Console(stderr=True).print(f"[red]napinn:[/red] {_plain(told)}", soft_wrap=True, highlight=False)
+        code = EXIT_NOT_WRITTEN
     except Exception as error:
         code = _usage(error)
-    sys.exit(code or 0)
+    return int(code or 0)
 
 
 def _usage(error: Exception) -> int:

@@ -3,22 +3,23 @@
 import json
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 
+from napinn.cli.console import Console
 from napinn.errors import InputError
-from napinn.io import read_file, write_table
+from napinn.io import WRITTEN, read_file, write_table
+from napinn.io.outputs import output
 from napinn.io.sizes import LARGEST_TABLE
 from napinn.prediction import coordinates_of, outside_box, predict
 from napinn.readings import with_numbers
-from napinn.run_folder import load
+from napinn.run_folder import load, read_by
 
 
 def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, overwrite: bool, as_json: bool) -> None:
     if (at is None) == (grid is None):
         raise InputError("give either --at POINTS or --grid NODES, and not both.")
-    if out.exists() and not overwrite:
-        raise InputError(f"{out} already exists; choose another name or add --overwrite.")
+    reads = [*read_by(run), *([at] if at is not None else [])]
+    file = output(out, WRITTEN, overwrite=overwrite, reads=reads)
     result = load(run)
     beyond = 0
     if at is not None:
@@ -33,7 +34,7 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
         if count * len(result.problem.outputs) > LARGEST_TABLE:
             raise InputError(f"a grid of {grid} nodes along every coordinate has {count:.3g} points; use fewer.")
         found = result.grid(grid or 0)
-    write_table(found, out)
+    file.write(lambda beside: write_table(found, beside))
     told = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
     if as_json:
         print(json.dumps(told))  # noqa: T201

@@ -4,9 +4,9 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from napinn.cli.console import Console
 from napinn.snapshot import Snapshot
 
 SECONDS_BETWEEN_LINES = 15.0

@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 
 from napinn.checkpoints import found as checkpoints_of
 from napinn.cli.certainty import finishing
+from napinn.cli.console import Console
 from napinn.cli.running import Manner, exit_code, run_request, tell_result
 from napinn.errors import InputError
+from napinn.io.lock import held
+from napinn.io.outputs import output
 from napinn.loggers import LOG
-from napinn.request import MANY_READINGS, READINGS, REQUEST, read_request, read_settings, read_wishes
+from napinn.request import MANY_READINGS, READINGS, REQUEST, check_run, read_request, read_settings, read_wishes
 from napinn.result import FitResult, FitStatus
-from napinn.run_folder import RESULT, VERIFICATION, begin, load, prepare, versions
+from napinn.run_folder import RESULT, VERIFICATION, begin, load, prepare, read_by, versions
 
 LOG_LINES = 400
 BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
@@ -36,14 +38,16 @@ def resume_command(run: Path, manner: Manner) -> int:
     if stopped and not checkpoints_of(run):
         raise InputError(f"{run} kept no checkpoint to go on from; napinn rerun repeats it from the beginning.")
     manner = replace(manner, logs=wishes.logs)
-    return tell_result(run_request(request, run, manner, resume=True, finish=finishing(wishes)), run, manner)
+    with held(run):
+        return tell_result(run_request(request, run, manner, resume=True, finish=finishing(wishes)), run, manner)
 
 
 def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
     earlier, request = load(run), read_request(run)
     prepare(out, overwrite, inputs=[run])
-    begin(request, out)
-    result = run_request(request, out, manner)
+    with held(out):
+        begin(request, out)
+        result = run_request(request, out, manner)
     told = comparison(earlier, result)
     ran_on = read_settings(run / RESULT)["versions"]
     told["other_versions"] = {name: ran_on.get(name) for name, now in versions().items() if ran_on.get(name) != now}
@@ -93,18 +97,18 @@ def bundle_command(run: Path, out: Path, with_data: bool, overwrite: bool) -> No
     names = [*BUNDLED, *([READINGS, MANY_READINGS] if with_data else [])]
     found = [run / name for name in names if (run / name).is_file() and not (run / name).is_symlink()]
     if not any(path.name in (RESULT, REQUEST) for path in found):
+        check_run(run)
         raise InputError(f"{run} is not the folder of a run: it has neither {RESULT} nor {REQUEST}.")
-    if out.exists() and not overwrite:
-        raise InputError(f"{out} already exists; choose another name or add --overwrite.")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    file = output(out, (".zip",), overwrite=overwrite, reads=read_by(run))
+
+    def pack(beside: Path) -> None:
+        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in found:
                 archive.write(path, path.name)
             archive.writestr("versions.json", json.dumps(versions(), indent=2))
             archive.writestr(LOG, _last_lines(run / LOG))
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}.") from None
+
+    file.write(pack)
     data = "with your readings" if with_data else "without your readings"
     Console().print(escape(f"{out}: settings, versions, history and log, {data}"), soft_wrap=True, highlight=False)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.engine.cores import own_cores
 from napinn.engine.display import study_display

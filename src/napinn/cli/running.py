@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from napinn.checkpoints import EVERY, Checkpoints
+from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
-from napinn.errors import StorageError, storing
+from napinn.errors import StorageError, printable, storing
 from napinn.fitting import fit
 from napinn.loggers import LOG, opened, together
 from napinn.problem import Unknown
@@ -88,11 +88,11 @@ def logged(folder: Path, manner: Manner) -> Iterator[None]:
     root = logging.getLogger("napinn")
     shown = logging.StreamHandler()
     shown.setLevel(logging.DEBUG if manner.verbose else logging.ERROR if manner.quiet else logging.WARNING)
-    shown.setFormatter(logging.Formatter("napinn: %(message)s"))
+    shown.setFormatter(_Printable("napinn: %(message)s"))
     handlers: list[logging.Handler] = [shown]
     # The log is a convenience: a disk that fails must not cost the fit.
     with contextlib.suppress(OSError):
-        handlers.append(_LogFile(folder / LOG, encoding="utf-8"))
+        handlers.append(_LogFile(folder / LOG, encoding="utf-8", errors="backslashreplace"))
         handlers[-1].setFormatter(logging.Formatter(LINE))
     before = root.level
     root.setLevel(logging.DEBUG)
@@ -107,6 +107,11 @@ def logged(folder: Path, manner: Manner) -> Iterator[None]:
             handler.close()
 
 
+class _Printable(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 class _LogFile(logging.FileHandler):
     def handleError(self, record: logging.LogRecord) -> None:
         """A line that cannot be written is lost, and nothing else is."""
@@ -115,7 +120,7 @@ class _LogFile(logging.FileHandler):
 def tell_result(result: FitResult, folder: Path, manner: Manner) -> int:
     """Print a run, and the exit code that goes with it."""
     if manner.as_json:
-        print(json.dumps({**describe(result), "folder": str(folder)}, ensure_ascii=False))  # noqa: T201
+        print(json.dumps({**describe(result), "folder": str(folder)}))  # noqa: T201
     elif not manner.quiet:
         show_result(result, folder, Console())
     return exit_code(result)

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TypeVar
 
 import yaml
-from rich.console import Console
 
 from napinn.benchmarks.base import Benchmark
 from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, corrupt
 from napinn.benchmarks.faults import FAULTS
 from napinn.benchmarks.names import BENCHMARKS
 from napinn.benchmarks.noise import NOISES
+from napinn.cli.console import Console
 from napinn.errors import InputError, nearest
+from napinn.io.outputs import output
 from napinn.problem import Problem
 
 Named = TypeVar("Named")
@@ -64,22 +65,18 @@ def _named(word: str, table: Mapping[str, Named], kind: str) -> Named:
 
 def simulate_command(name: str, wanted: Wanted, out: Path, overwrite: bool, as_json: bool) -> None:
     benchmark = _named(name, BENCHMARKS, "benchmark")()
+    endings = {"readings": (".csv", ".txt", ".dat"), "labels": (".csv",), "problem": (".yaml",)}
+    output(out, endings["readings"], overwrite=overwrite)
     files = {
         "readings": out,
         "labels": out.with_suffix(".labels.csv"),
         "problem": out.with_suffix(".problem.yaml"),
     }
-    for path in files.values():
-        if path.exists() and not overwrite:
-            raise InputError(f"{path} already exists; choose another name or add --overwrite.")
+    checked = {name: output(path, endings[name], overwrite=overwrite) for name, path in files.items()}
     corrupted = wanted.make(benchmark)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        corrupted.table.to_csv(files["readings"], index=False)
-        corrupted.labels.to_csv(files["labels"], index=False)
-        files["problem"].write_text(problem_yaml(benchmark.problem), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}.") from None
+    checked["readings"].write(lambda beside: corrupted.table.to_csv(beside, index=False))
+    checked["labels"].write(lambda beside: corrupted.labels.to_csv(beside, index=False))
+    checked["problem"].write(lambda beside: beside.write_text(problem_yaml(benchmark.problem), encoding="utf-8"))
     fields = benchmark.problem.fields
     counts = {
         "count": len(corrupted.table) * len(fields),

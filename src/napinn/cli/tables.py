@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
+from napinn.cli.console import Console
 
 
 def methods_command(as_json: bool) -> None:

@@ -4,11 +4,11 @@ import contextlib
 import json
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from napinn.backend import Progress
+from napinn.cli.console import Console
 from napinn.cli.main import EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import storing
@@ -29,20 +29,22 @@ def verify_command(run: Path, refit: bool, as_json: bool) -> int:
             return shown.enter_context(progress_display(title, Console(stderr=True, quiet=as_json)))
 
         verification = verify(result, refit=refit, progress=progress)
+    # What was found is shown before it is kept: the folder may not be writable.
+    if as_json:
+        print(json.dumps({**verification.describe(), "folder": str(run)}))  # noqa: T201
+    else:
+        show(verification, Console())
     with storing(f"{run / VERIFICATION} could not be written"):
         write_verification(verification, run)
-    if as_json:
-        print(json.dumps({**verification.describe(), "folder": str(run)}, ensure_ascii=False))  # noqa: T201
-    else:
-        show(verification, run, Console())
+    if not as_json:
+        text = f"{run / VERIFICATION}; napinn report {run} puts it into the report"
+        Console().print(escape(text), soft_wrap=True, highlight=False)
     return 0 if verification.trusted else EXIT_NOT_TRUSTED
 
 
-def show(verification: Verification, run: Path, console: Console) -> None:
+def show(verification: Verification, console: Console) -> None:
     table = Table("check", "", "what was found", box=None, pad_edge=False)
     for check in verification.checks:
         table.add_row(check.name, f"[{COLOURS[check.outcome]}]{check.outcome.value}[/]", escape(check.found))
     console.print(table)
     console.print(escape(verification.sentence()), style="green" if verification.trusted else "red", soft_wrap=True)
-    text = f"{run / VERIFICATION}; napinn report {run} puts it into the report"
-    console.print(escape(text), soft_wrap=True, highlight=False)

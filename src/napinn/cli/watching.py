@@ -4,9 +4,9 @@ import contextlib
 import webbrowser
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 
+from napinn.cli.console import Console
 from napinn.report.watching import ADDRESS, server
 
 

@@ -5,10 +5,11 @@ from napinn.equations.equation import Equation, PointFunction, bind, share_secon
 from napinn.equations.gradient import value_and_partials
 from napinn.equations.mathml import mathml
 from napinn.equations.operators import join_operators, operators
-from napinn.equations.parse import RESERVED, Names, parse_expression
+from napinn.equations.parse import RESERVED, Names, parse_expression, split_names
 from napinn.equations.printing import show, symbol
 from napinn.equations.tree import (
     Applied,
+    Call,
     Constant,
     Coordinate,
     Derivative,
@@ -20,11 +21,13 @@ from napinn.equations.tree import (
     evaluate,
     highest_order,
     namespace,
+    walk,
 )
 
 __all__ = [
     "RESERVED",
     "Applied",
+    "Call",
     "Condition",
     "Constant",
     "Coordinate",
@@ -49,7 +52,9 @@ __all__ = [
     "parse_expression",
     "share_seconds",
     "show",
+    "split_names",
     "symbol",
     "value_and_partials",
+    "walk",
     "wanted",
 ]

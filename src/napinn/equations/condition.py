@@ -18,6 +18,7 @@ from napinn.equations.equation import Equation, bind
 from napinn.equations.parse import Names, parse_expression
 from napinn.equations.tree import Constant, Coordinate, Derivative, Given, Leaf, Unknown, evaluate, walk
 from napinn.errors import InputError, nearest
+from napinn.names import normal
 
 _AT = re.compile(r"\s+at\s+")
 USAGE = "write it as 'u = 0 at x = 1'"
@@ -45,6 +46,7 @@ def bind_condition(text: str, names: Names, box: Mapping[str, tuple[float, float
     at: dict[str, float] = {}
     for piece in where.split(","):
         name, equals, value = (part.strip() for part in piece.partition("="))
+        name = normal(name)
         if not equals:
             raise InputError(f"condition '{text[:80]}': '{piece.strip()[:40]}' is no place; {USAGE}.")
         if name not in box:
@@ -65,7 +67,7 @@ def named_places(text: str) -> dict[str, float]:
     for piece in places[0].split(",") if places else ():
         name, _, value = (part.strip() for part in piece.partition("="))
         with contextlib.suppress(ValueError):
-            found[name] = float(value)
+            found[normal(name)] = float(value)
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 

@@ -178,6 +178,7 @@ RULES: Mapping[str, Callable[..., tuple[Any, tuple[Any, ...]]]] = {
     "tanh": _tanh,
     "exp": _exp,
     "log": lambda x: (np.log(x), (1.0 / x,)),
+    "log10": lambda x: (np.log10(x), (1.0 / (x * np.log(10.0)),)),
     "sqrt": _sqrt,
     "abs": lambda x: (np.abs(x), (np.sign(x),)),
     "min": _minimum,

@@ -105,6 +105,9 @@ def _markup(node: Expression, values: Values) -> tuple[str, int]:
             return f"<msqrt>{_markup(argument, values)[0]}</msqrt>", _ATOM
         case Call("abs", (argument,)):
             return f"<mrow><mo>|</mo>{_markup(argument, values)[0]}<mo>|</mo></mrow>", _ATOM
+        case Call("log10", (argument,)):
+            name = "<msub><mi>log</mi><mn>10</mn></msub>"
+            return f"<mrow>{name}{_APPLY}{_fenced(_markup(argument, values)[0])}</mrow>", _ATOM
         case Call(function, arguments):
             inside = "<mo>,</mo>".join(_markup(argument, values)[0] for argument in arguments)
             return f"<mrow><mi>{function}</mi>{_APPLY}{_fenced(inside)}</mrow>", _ATOM

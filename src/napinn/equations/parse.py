@@ -5,8 +5,10 @@ must be declared by the problem, and a typo is answered with the nearest name.""
 
 import ast
 import dataclasses
+import keyword
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -30,6 +32,10 @@ from napinn.errors import InputError, nearest
 
 LONGEST_TEXT = 20_000
 DEEPEST_NESTING = 60
+HIGHEST_ORDER = 6
+"""Of a derivative. Each order nests one more derivative of the network, and the program grows severalfold with it: one
+step of order six takes half a minute to compile, of order eight minutes. Equations of physics stop at four, or at six
+for patterns in crystals."""
 RESERVED = frozenset({"d", "pi", *FUNCTIONS})
 
 
@@ -64,12 +70,17 @@ class Names:
         """`u_xy` as a derivative: a field, an underscore, and coordinate names run together."""
         for field in sorted(self.fields, key=len, reverse=True):
             if name.startswith(field + "_"):
-                axes = self._split(name[len(field) + 1 :])
+                axes = split_names(name[len(field) + 1 :], self.coordinates)
                 if axes:
                     return self.derivative(field, axes)
         return None
 
     def derivative(self, field: str, axes: tuple[str, ...]) -> Derivative:
+        if len(axes) > HIGHEST_ORDER:
+            raise InputError(
+                f"a derivative of '{field}' has order {len(axes)}, and the highest that can be computed is "
+                f"{HIGHEST_ORDER}; give a derivative of it a name of its own as a hidden field."
+            )
         return Derivative(field, (tuple(sorted(axes, key=self.coordinates.index)),))
 
     def suggest(self, name: str) -> str:
@@ -85,15 +96,20 @@ class Names:
         ]
         return nearest(name, known)
 
-    def _split(self, run: str) -> tuple[str, ...] | None:
-        if not run:
-            return ()
-        for coordinate in sorted(self.coordinates, key=len, reverse=True):
-            if run.startswith(coordinate):
-                rest = self._split(run[len(coordinate) :])
-                if rest is not None:
-                    return (coordinate, *rest)
-        return None
+
+def split_names(run: str, names: Iterable[str]) -> tuple[str, ...] | None:
+    """Names run together, as `xxt`, one by one, the longest first; None where that cannot be.
+
+    Found from the end, with what each rest of the text splits into, because trying all ways takes for ever where one
+    name begins with another."""
+    by_length = sorted(filter(None, names), key=len, reverse=True)
+    found: dict[int, tuple[str, ...]] = {len(run): ()}
+    for start in reversed(range(len(run))):
+        for name in by_length:
+            if start + len(name) in found and run.startswith(name, start):
+                found[start] = (name, *found[start + len(name)])
+                break
+    return found.get(0)
 
 
 def parse_equation(text: str, names: Names) -> tuple[Expression, Expression]:
@@ -119,13 +135,35 @@ def parse_expression(text: str, names: Names, whole: str | None = None) -> Expre
     if not text.strip():
         raise InputError(f"{where} has nothing on one side of the '='.")
     try:
-        tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
+        tree = _parsed(text.strip().replace("^", "**"), names)
     except SyntaxError as error:
-        near = f" near '{_short(error.text.strip())}'" if error.text and error.text.strip() else ""
+        near = f" near '{_short(error.text.replace(_MARK, '').strip())}'" if error.text and error.text.strip() else ""
         raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
     except (ValueError, RecursionError, MemoryError):
         raise InputError(f"{where} cannot be read: it holds characters or a nesting that no equation needs.") from None
     return _Reader(names, where).read(tree.body, 0)
+
+
+_MARK = "napinn_keyword_"
+_KEYWORD = re.compile(rf"\b({'|'.join(word for word in keyword.kwlist if word.islower())})\b")
+
+
+def _parsed(text: str, names: Names) -> ast.Expression:
+    """The syntax tree, in which a reserved word of Python may be a name: in physics `lambda` is a wavelength.
+
+    Such a word has a mark before it, if the problem declares it or if the text cannot be read without."""
+    declared = {*names.coordinates, *names.fields, *names.unknowns, *names.constants, *names.tables}
+    try:
+        return ast.parse(_KEYWORD.sub(lambda found: _MARK * (found[0] in declared) + found[0], text), mode="eval")
+    except SyntaxError as error:
+        try:
+            return ast.parse(_KEYWORD.sub(rf"{_MARK}\1", text), mode="eval")
+        except SyntaxError:
+            raise error from None
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix(_MARK)
 
 
 @dataclass(frozen=True)
@@ -142,7 +180,7 @@ class _Reader:
             case ast.Constant(value=int() | float() as value):
                 return self._number(value)
             case ast.Name(id=name):
-                return self._name(name)
+                return self._name(_plain(name))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand, depth + 1)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -230,7 +268,7 @@ class _Reader:
         return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))
 
     def _derivative(self, arguments: list[ast.expr]) -> Expression:
-        spelled = [argument.id if isinstance(argument, ast.Name) else None for argument in arguments]
+        spelled = [_plain(argument.id) if isinstance(argument, ast.Name) else None for argument in arguments]
         usage = "write a derivative as 'd(field, coordinate, …)'"
         if len(spelled) < 2 or spelled[0] is None:
             raise InputError(f"{self.where}: {usage}.")
@@ -246,7 +284,7 @@ class _Reader:
         return self.names.derivative(field, tuple(axis for axis in axes if axis is not None))
 
     def _refuse(self, node: ast.expr) -> InputError:
-        shown = _short(ast.unparse(node))
+        shown = _short(ast.unparse(node).replace(_MARK, ""))
         return InputError(
             f"{self.where}: '{shown}' is not part of an equation; use numbers, names, + - * / ** and "
             f"{', '.join(FUNCTIONS)}."

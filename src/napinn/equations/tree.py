@@ -19,7 +19,7 @@ import numpy as np
 Terms = tuple[tuple[str, ...], ...]
 """A sum of mixed partials, each a tuple of coordinate names in the problem's order."""
 
-FUNCTIONS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "min", "max")
+FUNCTIONS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "log10", "sqrt", "abs", "min", "max")
 """The functions that an equation may use."""
 _NAMED_OTHERWISE = {"min": "minimum", "max": "maximum"}
 LARGEST_INTEGER = 64

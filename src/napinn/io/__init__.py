@@ -2,15 +2,17 @@
 memory."""
 
 from napinn.io.arrays import ArrayName, npz_shapes, read_mat, read_npz
-from napinn.io.csv import PLAIN, read_csv, read_text
-from napinn.io.files import Sheet, read_file, write_table
+from napinn.io.csv import PLAIN, csv_text, read_csv, read_text
+from napinn.io.files import WRITTEN, Sheet, read_file, write_table
 from napinn.io.netcdf import read_netcdf, rows_of_dataset
 from napinn.io.parquet import read_parquet
 
 __all__ = [
     "PLAIN",
+    "WRITTEN",
     "ArrayName",
     "Sheet",
+    "csv_text",
     "npz_shapes",
     "read_csv",
     "read_file",

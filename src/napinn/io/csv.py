@@ -4,17 +4,24 @@ Separator and decimal mark are guessed from the first lines: a tab, a semicolon 
 holds as many as the header; and where the comma does not separate, numbers such as `1,5` may be written with it."""
 
 import csv
+import mmap
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError
-from napinn.io.sizes import LARGEST_TEXT, check_file
+from napinn.io.sizes import LARGEST_TEXT, check_columns, check_file
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
 """Rarest in ordinary text first, because a comma also stands inside numbers and words."""
 SAMPLE = 65_536
+LONGEST_HEADER = 10_000_000
+"""Characters: as many columns as a table may have, each with a long name."""
+_FORMULA = re.compile(r"'*[=+\-@]")
+_ESCAPED = r"^'('*[=+\-@])"
+"""A cell that would be run has an apostrophe put before it, and one that looks so escaped already one more."""
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
@@ -31,6 +38,7 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         if path.stat().st_size > LARGEST_TEXT:
             raise InputError(f"{path} is larger than {LARGEST_TEXT // 10**9} GB; thin it or save it as Parquet.")
         separator = _separator(path)
+        check_columns(path, _header_fields(path, separator))
         # The header is read as a row, because pandas would quietly rename a repeated column; blank lines are kept,
         # so that rows are counted as the user counts them.
         cells = pd.read_csv(
@@ -45,11 +53,47 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    if _may_hold_escapes(path):
+        cells = cells.apply(lambda column: column.str.replace(_ESCAPED, r"\1", regex=True))
     table = _with_header(path, cells)
     decimal = "point"
     if separator != "," and _has_decimal_commas(table):
         table, decimal = _with_points(table), "comma"
     return table, (_note(separator, decimal),)
+
+
+def csv_text(table: pd.DataFrame, index: bool = False, separator: str = ",") -> str:
+    """The table as text, with an apostrophe before every cell that a spreadsheet would run as a formula.
+
+    `index` is whether the index is written as the first column. `read_text` takes the apostrophe away again."""
+    written = table.reset_index() if index else table.copy(deep=False)
+    for place in range(written.shape[1]):
+        if written.dtypes.iloc[place].kind == "O":
+            written.isetitem(place, _escaped(written.iloc[:, place].to_numpy(dtype=object)))
+    names = np.array([str(name) for name in written.columns], dtype=object)
+    written.columns = [str(name) for name in _escaped(names)]
+    return written.to_csv(index=False, sep=separator)
+
+
+def _escaped(cells: np.ndarray) -> np.ndarray:
+    begun = [place for place, cell in enumerate(cells) if isinstance(cell, str) and _FORMULA.match(cell)]
+    # A negative number begins as a formula does and is none.
+    numbers = pd.to_numeric(pd.Series(cells[begun], dtype=object), errors="coerce").to_numpy(dtype=float)
+    running = np.array(begun, dtype=int)[np.isnan(numbers)]
+    if not running.size:
+        return cells
+    found = cells.copy()
+    found[running] = [f"'{cell}" for cell in cells[running]]
+    return found
+
+
+def _may_hold_escapes(path: Path) -> bool:
+    """Whether any cell needs a closer look; a search in the bytes costs next to nothing, millions of cells seconds."""
+    with path.open("rb") as stream:
+        if path.stat().st_size == 0:
+            return False
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return any(content.find(b"'" + mark) >= 0 for mark in (b"=", b"+", b"-", b"@"))
 
 
 def _note(separator: str, decimal: str) -> str:
@@ -77,6 +121,15 @@ def _separator(path: Path) -> str:
         if len(counts) == 1 and counts != {1}:
             return separator
     return ","
+
+
+def _header_fields(path: Path, separator: str) -> int:
+    """How many columns the first line has."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        line = stream.readline(LONGEST_HEADER)
+    if len(line) == LONGEST_HEADER and not line.endswith("\n"):
+        raise InputError(f"{path} has a first line of more than {LONGEST_HEADER} characters, which is no header.")
+    return line.count(separator) + 1 if '"' not in line else _fields(line, separator)
 
 
 def _fields(line: str, separator: str) -> int:

@@ -9,13 +9,15 @@ import xarray as xr
 
 from napinn.errors import InputError
 from napinn.io.arrays import ArrayName, read_mat, read_npz
-from napinn.io.csv import read_text
+from napinn.io.csv import csv_text, read_text
 from napinn.io.netcdf import read_netcdf
 from napinn.io.parquet import read_parquet
 
 TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
 PARQUET = frozenset({".parquet", ".pq"})
 NETCDF = frozenset({".nc", ".nc4", ".cdf"})
+WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
+"""Endings of tables that napinn writes."""
 KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
 
 
@@ -49,16 +51,12 @@ def write_table(table: pd.DataFrame | xr.Dataset, path: Path) -> None:
     """A table as CSV, TSV, Parquet or NetCDF, whichever the ending says."""
     rows = table.to_dataframe().reset_index() if isinstance(table, xr.Dataset) else table
     ending = path.suffix.lower()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if ending in TEXT:
-            rows.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
-        elif ending in PARQUET:
-            rows.to_parquet(path, index=False)
-        elif ending in NETCDF:
-            dataset = table if isinstance(table, xr.Dataset) else xr.Dataset.from_dataframe(table.rename_axis("row"))
-            dataset.to_netcdf(path, engine="h5netcdf")
-        else:
-            raise InputError(f"{path}: napinn does not write '{ending}'; use .csv, .tsv, .parquet or .nc.")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
+    if ending in TEXT:
+        path.write_text(csv_text(rows, separator="\t" if ending == ".tsv" else ","), encoding="utf-8")
+    elif ending in PARQUET:
+        rows.to_parquet(path, index=False)
+    elif ending in NETCDF:
+        dataset = table if isinstance(table, xr.Dataset) else xr.Dataset.from_dataframe(table.rename_axis("row"))
+        dataset.to_netcdf(path, engine="h5netcdf")
+    else:
+        raise InputError(f"{path}: napinn does not write '{ending}'; use .csv, .tsv, .parquet or .nc.")

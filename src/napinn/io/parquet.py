@@ -7,13 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from napinn.errors import InputError
-from napinn.io.sizes import check_count, check_file
+from napinn.io.sizes import check_columns, check_count, check_file
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
     check_file(path, "Parquet")
     try:
         with pq.ParquetFile(path) as file:
+            check_columns(path, file.metadata.num_columns)
             check_count(path, file.metadata.num_rows * max(file.metadata.num_columns, 1))
             # A saved pandas index is an ordinary column here: it may well be the time.
             # Columns are let go as they are copied, so that a large table is not in memory twice.

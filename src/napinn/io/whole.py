@@ -5,10 +5,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+UNFINISHED = ".part."
+"""What the name of a file begins with until all of it is written."""
+
 
 def write_whole(path: Path, content: bytes | str, durable: bool = True) -> None:
+    """Text is written in UTF-8. The bytes of a file name that is not UTF-8 are escaped, which JSON reads back."""
     with whole(path, durable) as beside:
-        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        beside.write_bytes(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
@@ -16,7 +20,8 @@ def whole(path: Path, durable: bool = True) -> Iterator[Path]:
     """Where to write what will be at `path` once all of it is there.
 
     A reader never meets half a file, and neither does whoever comes back after a power cut (`durable`)."""
-    beside = path.with_name(f".{path.name}.part")
+    # The ending stays: some writers choose the format by it.
+    beside = path.with_name(f"{UNFINISHED}{path.name}")
     try:
         yield beside
         if durable:

@@ -5,14 +5,16 @@ coordinates. Of the columns that stand by themselves in an equation, those with 
 coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from napinn.equations import RESERVED
-from napinn.errors import InputError
+from napinn.equations import RESERVED, split_names
+from napinn.errors import InputError, listed
+from napinn.names import normal, respelled
 from napinn.problem_file.entries import ProblemFile
 from napinn.problem_file.loading import parse_problem
 from napinn.readings import ADDED_COLUMNS, Columns
@@ -38,16 +40,18 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
     unknowns = dict(unknown_entry(text) for text in words.unknowns)
     constants = dict(_constant(text) for text in words.constants)
     names = Columns()
-    used = {name for text in words.equations for name in _NAME.findall(text)}
+    equations = tuple(unicodedata.normalize("NFC", text) for text in words.equations)
+    used = {name for text in equations for name in _names_in(text)}
     special = {names.value, names.field, names.sensor, names.sigma, *ADDED_COLUMNS} - used
     # A saved index has no name, and every name begins with nothing.
+    table = respelled(table, [normal(str(column)) for column in table.columns])
     columns = [str(column) for column in table.columns if column not in {*special, ""}]
-    fields, coordinates = _roles(words.equations, {*unknowns, *constants}, columns, source)
+    fields, coordinates = _roles(equations, {*unknowns, *constants}, columns, source)
     coordinates |= {name for name in columns if name in USUAL - fields and table[name].nunique() > 1}
     if not coordinates:
         raise InputError(
             f"no coordinate of {source} is in the equation; write derivatives by column, as 'u_t' for columns u and t "
-            f"(columns here: {', '.join(columns)})."
+            f"(columns here: {listed(columns)})."
         )
     measured = [name for name in sorted(fields) if name in _measured(table, columns, fields)]
     content = {
@@ -77,12 +81,17 @@ def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
             entry[key] = _number(value, text)
         else:
             raise InputError(f"unknown '{text}' cannot be read; write 'D', 'D=0.5' or 'D=0.5,low=0,high=10'.")
-    return name, entry
+    return normal(name), entry
+
+
+def _names_in(text: str) -> list[str]:
+    """The names in an equation, as its reader will spell them; what is no name it will refuse itself."""
+    return [normal(name) for name in _NAME.findall(text) if name.isidentifier()]
 
 
 def _constant(text: str) -> tuple[str, float]:
     name, _, value = (part.strip() for part in text.partition("="))
-    return name, _number(value, text)
+    return normal(name), _number(value, text)
 
 
 def _number(text: str, whole: str) -> float:
@@ -98,10 +107,10 @@ def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], so
     coordinates: set[str] = set()
     for text in equations:
         for arguments in _CALL.findall(text):
-            field, *axes = _NAME.findall(arguments) or [""]
+            field, *axes = _names_in(arguments) or [""]
             fields.add(field)
             coordinates.update(axes)
-    bare = {name for text in equations for name in _NAME.findall(text)} - known - RESERVED - fields - coordinates
+    bare = {name for text in equations for name in _names_in(text)} - known - RESERVED - fields - coordinates
     for name in sorted(bare - set(columns)):
         found = _derivative(name, columns)
         if found is not None:
@@ -112,7 +121,7 @@ def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], so
             (coordinates if name in USUAL else fields).add(name)
         elif _derivative(name, columns) is None:
             raise InputError(
-                f"'{name}' is no column of {source} ({', '.join(columns)}) and not named as an unknown; "
+                f"'{name}' is no column of {source} ({listed(columns)}) and not named as an unknown; "
                 f"correct it or add --unknown {name}."
             )
     return fields, coordinates
@@ -121,17 +130,8 @@ def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], so
 def _derivative(name: str, columns: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
     """`u_xt` as field and coordinates; a head that is a column is preferred."""
     cuts = [place for place, mark in enumerate(name) if mark == "_" and 0 < place < len(name) - 1]
-    found = [(name[:cut], axes) for cut in cuts if (axes := _split(name[cut + 1 :], columns))]
+    found = [(name[:cut], axes) for cut in cuts if (axes := split_names(name[cut + 1 :], columns))]
     return next((pair for pair in found if pair[0] in columns), found[0] if found else None)
-
-
-def _split(run: str, columns: Sequence[str]) -> tuple[str, ...]:
-    for column in sorted(columns, key=len, reverse=True):
-        if run == column:
-            return (column,)
-        if run.startswith(column) and (rest := _split(run[len(column) :], columns)):
-            return (column, *rest)
-    return ()
 
 
 def _measured(table: pd.DataFrame, columns: Sequence[str], fields: set[str]) -> set[str]:

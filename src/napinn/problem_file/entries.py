@@ -11,7 +11,7 @@ from napinn.equations import named_places
 from napinn.errors import InputError
 from napinn.io import ArrayName, read_file
 from napinn.problem import Problem, Unknown
-from napinn.readings import TIME_UNITS, Clock, Columns
+from napinn.readings import TIME_UNITS, TIME_WORDS, Clock, Columns
 from napinn.readings.cells import column_of, numbers_in
 from napinn.tables import Table, table_from_rows
 
@@ -31,21 +31,22 @@ class CoordinateEntry(_Strict):
     """Low and high end; empty to take it from the readings."""
     column: str | None = None
     unit: str | None = None
-    """For dates one of seconds, minutes, hours, days, weeks, years; otherwise a label."""
+    """For dates one of seconds, minutes, hours, days, weeks, years, or short as `h`; otherwise a label."""
     origin: str | datetime.datetime | datetime.date | None = None
-    """For dates: `first reading`, or a date. Without an origin the column holds numbers."""
+    """For dates: `first reading`, or a date. Without an origin and a format the column holds numbers."""
     format: str | None = None
     """How dates are written, as of strptime; the default is ISO 8601."""
 
     def clock(self, name: str) -> Clock | None:
-        if self.origin is None:
+        if self.origin is None and self.format is None:
             return None
-        if self.unit is None or self.unit not in TIME_UNITS:
+        if self.unit is None or self.unit not in TIME_WORDS:
             raise InputError(
-                f"coordinate '{name}' is counted from an origin, so its unit must be one of {', '.join(TIME_UNITS)}."
+                f"coordinate '{name}' is given as dates, so its unit must be one of {', '.join(TIME_UNITS)}."
             )
-        origin = self.origin if isinstance(self.origin, str) else self.origin.isoformat()
-        return Clock(self.unit, None if origin == FIRST_READING else origin, self.format)
+        given = FIRST_READING if self.origin is None else self.origin
+        origin = given if isinstance(given, str) else given.isoformat()
+        return Clock(TIME_WORDS[self.unit], None if origin == FIRST_READING else origin, self.format)
 
 
 class UnknownEntry(_Strict):
@@ -142,6 +143,11 @@ class ProblemFile(_Strict):
         columns = self.table_columns()
         own = {columns.of(name) for name in (*self.coordinates, *self.fields)}
         return own | set(columns.places) | {columns.value, columns.field, columns.sensor, columns.sigma}
+
+    def side_files(self) -> list[Path]:
+        """The other files that the problem is read from: tables, and the places of sensors."""
+        named = [entry.file for entry in self.tables.values()]
+        return [self._beside(name) for name in (*named, *([self.sensors] if isinstance(self.sensors, str) else []))]
 
     def array_names(self) -> dict[str, ArrayName]:
         return {

@@ -11,12 +11,26 @@ import yaml
 
 from napinn.errors import InputError
 from napinn.io.sizes import check_file
+from napinn.names import normal
 from napinn.problem import Problem
 from napinn.problem_file.entries import ProblemFile
 from napinn.problem_file.sentences import first_reason, yaml_reason
 from napinn.readings import Columns, Readings, check_inside, check_repeats, tidy
 
 LARGEST_FILE = 1_000_000
+DEEPEST = 12
+"""Levels of YAML; the deepest entry of a problem file has four."""
+LONGEST_ENTRY = 20_000
+"""Characters of one entry: those of the longest equation. YAML reads `1:1:1…` as one number, in quadratic time."""
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C reads a large file ten times as fast; it recurses on the stack, so the depth is checked before."""
+OPENING = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 
 
 def load_problem_file(path: Path) -> ProblemFile:
@@ -25,10 +39,8 @@ def load_problem_file(path: Path) -> ProblemFile:
         if path.stat().st_size > LARGEST_FILE:
             raise InputError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no problem file is.")
         text = path.read_text(encoding="utf-8")
-        # Aliases can make a few lines stand for billions of entries, and no problem needs them.
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise InputError(f"{path} uses a YAML alias (*name); write the entry out.")
-        content = yaml.safe_load(text)
+        _check_tokens(text, path)
+        content = yaml.load(text, LOADER)  # noqa: S506 (either of the safe ones)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -40,13 +52,63 @@ def load_problem_file(path: Path) -> ProblemFile:
     return parse_problem(content, str(path), path.parent)
 
 
+def _check_tokens(text: str, path: Path) -> None:
+    """Refuse what would take for ever to read; tokens come one by one, so that a refusal is quick."""
+    depth = 0
+    for token in yaml.scan(text, LOADER):
+        if isinstance(token, yaml.AliasToken):
+            # Aliases can make a few lines stand for billions of entries, and no problem needs them.
+            raise InputError(f"{path} uses a YAML alias (*name); write the entry out.")
+        depth += isinstance(token, OPENING) - isinstance(token, CLOSING)
+        if depth > DEEPEST:
+            raise InputError(f"{path} nests entries more than {DEEPEST} levels deep, which no problem file does.")
+        if isinstance(token, yaml.ScalarToken) and len(token.value) > LONGEST_ENTRY:
+            raise InputError(f"{path} has an entry of more than {LONGEST_ENTRY} characters, which no problem file has.")
+
+
 def parse_problem(content: Mapping[Any, Any], source: str, folder: Path = Path()) -> ProblemFile:
     try:
-        file = ProblemFile.model_validate(content)
+        file = ProblemFile.model_validate(_normalised(content, source))
     except pydantic.ValidationError as error:
         raise InputError(f"{source}: {first_reason(error)}") from None
     file._folder = folder
     return file
+
+
+def _normalised(content: Mapping[Any, Any], source: str) -> dict[Any, Any]:
+    """The content with one spelling for the names of coordinates, fields, unknowns and their like."""
+    found = dict(content)
+    for entry in ("coordinates", "unknowns", "constants", "tables", "units", "arrays", "hidden"):
+        given = found.get(entry)
+        if isinstance(given, dict):
+            found[entry] = {_spelled(name): value for name, value in given.items()}
+            if len(found[entry]) < len(given):
+                raise InputError(f"{source}: two names under '{entry}' only look different; remove one.")
+    for entry in ("fields", "hidden", "periodic"):
+        if isinstance(found.get(entry), list):
+            found[entry] = [_spelled(name) for name in found[entry]]
+    for owner, entry in (("tables", "coordinates"), ("arrays", "axes")):
+        if isinstance(found.get(owner), dict):
+            found[owner] = {name: _listed(each, entry) for name, each in found[owner].items()}
+    if isinstance(found.get("sensors"), dict):
+        found["sensors"] = {name: _keyed(place) for name, place in found["sensors"].items()}
+    if isinstance(found.get("columns"), dict):
+        found["columns"] = {name: _keyed(entry) for name, entry in found["columns"].items()}
+    return found
+
+
+def _spelled(name: Any) -> Any:
+    return normal(name) if isinstance(name, str) else name
+
+
+def _keyed(entries: Any) -> Any:
+    return {_spelled(name): each for name, each in entries.items()} if isinstance(entries, dict) else entries
+
+
+def _listed(owner: Any, entry: str) -> Any:
+    if not isinstance(owner, dict) or not isinstance(owner.get(entry), list):
+        return owner
+    return {**owner, entry: [_spelled(name) for name in owner[entry]]}
 
 
 def bind_readings(

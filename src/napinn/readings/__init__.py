@@ -25,7 +25,7 @@ from napinn.readings.base import (
     repeated,
     told_apart,
 )
-from napinn.readings.cells import TIME_UNITS
+from napinn.readings.cells import TIME_UNITS, TIME_WORDS
 from napinn.readings.tidy import read_table, tidy, with_numbers
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "SLACK",
     "TIME_NAMES",
     "TIME_UNITS",
+    "TIME_WORDS",
     "Clock",
     "Columns",
     "Readings",

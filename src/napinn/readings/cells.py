@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from napinn.errors import InputError, nearest
+from napinn.names import respelled
 from napinn.readings.base import Clock, spoken
 
 BLANKS = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>", "nat"})
@@ -20,9 +21,26 @@ TIME_UNITS: Mapping[str, float] = {
     "years": 31_557_600.0,
 }
 """Seconds in each; a year is 365.25 days."""
+_OTHER_UNITS = {
+    "seconds": ("s", "sec", "second"),
+    "minutes": ("min", "minute"),
+    "hours": ("h", "hr", "hour"),
+    "days": ("d", "day"),
+    "weeks": ("w", "week"),
+    "years": ("a", "y", "yr", "year"),
+}
+TIME_WORDS: Mapping[str, str] = {
+    **{unit: unit for unit in TIME_UNITS},
+    **{word: unit for unit, words in _OTHER_UNITS.items() for word in words},
+}
+"""Every word for a unit of time, with the one that is used for it here."""
+_ZONE = re.compile(r"\d[T ]\d\d[\d:.,]*\s*(?:Z|z|[+-]\d\d(?::?\d\d)?)$")
+"""The time zone at the end of a date with a time, as of ISO 8601."""
 
 
 def column_of(table: pd.DataFrame, name: str, source: str, kind: str, remedy: str = "") -> pd.Series:
+    if name not in table.columns:
+        table = respelled(table, [name])
     if name not in table.columns:
         known = [str(column) for column in table.columns]
         raise InputError(f"{source} has no column '{name}' for the {kind}; {nearest(name, known)}{remedy}")
@@ -54,6 +72,8 @@ def numbers_if_all(column: pd.Series) -> pd.Series:
 def times_in(column: pd.Series, clock: Clock, source: str, needed: np.ndarray) -> tuple[np.ndarray, Clock]:
     """Dates as numbers, and the clock with its origin settled."""
     moments = _moments(column, clock, source)
+    if clock.format is None:
+        _check_zones(column, needed, source)
     bad = moments.isna().to_numpy() & needed
     if bad.any():
         row = int(np.argmax(bad))
@@ -79,6 +99,20 @@ def _moments(column: pd.Series, clock: Clock, source: str) -> pd.Series:
             f"{source}, column '{column.name}': '{clock.format}' is not a format of dates; write one such as "
             "'%d/%m/%Y %H:%M'."
         ) from None
+
+
+def _check_zones(column: pd.Series, needed: np.ndarray, source: str) -> None:
+    """Dates without a zone would be taken as UTC beside others that say where they are from."""
+    if pd.api.types.is_datetime64_any_dtype(column) or not needed.any():
+        return
+    zoned = column[needed].astype(str).str.strip().str.contains(_ZONE).to_numpy(dtype=bool)
+    if zoned.any() and not zoned.all():
+        rows = np.flatnonzero(needed)
+        first, second = rows[np.argmax(zoned)], rows[np.argmin(zoned)]
+        raise InputError(
+            f"{source}, column '{column.name}': row {spoken(first)} has a time zone ({_shown(column.iloc[first])}) and "
+            f"row {spoken(second)} has none ({_shown(column.iloc[second])}); write all dates with a zone or none."
+        )
 
 
 def _moment(text: str) -> pd.Timestamp:

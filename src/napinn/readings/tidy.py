@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, listed, nearest
+from napinn.names import encodable, normal, respelled
 from napinn.readings.axes import time_axis
 from napinn.readings.base import ADDED_COLUMNS, Clock, Columns, Readings, check_repeats, spoken
 from napinn.readings.cells import column_of, numbers_if_all, numbers_in, readings_in, times_in
@@ -34,9 +35,13 @@ def tidy(
 ) -> Readings:
     """The readings as `read_table` gives them, repeated ones not yet refused."""
     columns = columns or Columns()
+    coordinates, fields = ([normal(name) for name in names] for names in (coordinates, fields))
     if table.empty:
         raise InputError(f"{source} has no rows; it needs a header and at least one reading.")
-    table = table.reset_index(drop=True)
+    named = (columns.value, columns.field, columns.sensor, columns.sigma, *columns.places)
+    own = [columns.of(name) for name in (*coordinates, *fields)]
+    deviations = [f"{name}_{columns.sigma}" for name in fields]
+    table = respelled(table.reset_index(drop=True), (*own, *named, *deviations))
     wide, labels = _form(table, columns, fields)
     values = _values(table, columns, fields, labels, source)
     rows, label_index = np.nonzero(np.isfinite(values))
@@ -61,7 +66,7 @@ def tidy(
         rows=rows,
         wide=wide,
         columns=dataclasses.replace(columns, clocks=settled),
-        source=source,
+        source=encodable(source),
         labels=labels,
         label_index=label_index,
         sigma=_sigma(table, columns, (*coordinates, *fields), labels if wide else (), rows, label_index, source),
@@ -110,7 +115,7 @@ def _values(
     else:
         kind, remedy = "values", ""
         if columns.value not in table.columns:
-            known = ", ".join(f"'{column}'" for column in table.columns)
+            known = listed(f"'{column}'" for column in table.columns)
             raise InputError(
                 f"{source} has neither a column '{columns.of(fields[0])}' (wide form) nor a column "
                 f"'{columns.value}' (long form); it has {known}."
@@ -154,7 +159,7 @@ def _field_index(
             f"{source} has no column '{columns.field}' that says which field ({', '.join(fields)}) each value is of."
         )
     named = table[columns.field].astype(str)
-    index = named.map({name: number for number, name in enumerate(fields)})
+    index = named.map(normal).map({name: number for number, name in enumerate(fields)})
     bad = index.isna().to_numpy() & needed
     if bad.any():
         row = int(np.argmax(bad))

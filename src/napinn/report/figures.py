@@ -41,12 +41,11 @@ MOST_POINTS = 4000
 """Scatter plots show at most this many readings, evenly thinned, so that a large run still opens."""
 
 
-def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
     # Figures are made without pyplot, so that no window system and no global state are involved.
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width, height))
-        axes = figure.subplots(1, columns, squeeze=False)
-        return figure, list(axes[0])
+        return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def save(drawn: Sequence[Axes], path: Path, dots_an_inch: int = 200) -> None:
@@ -142,7 +141,8 @@ def draw_gate(result: FitResult, axes: Axes) -> None:
 
 
 def draw_sensors(result: FitResult, axes: Axes) -> None:
-    """Share of flagged readings by sensor: on a map where there are two places, as bars otherwise."""
+    """Share of flagged readings by sensor on a map where there are two places; flagged readings over place and time
+    where there is one place and time; bars otherwise."""
     table = result.sensors_table()
     share = 100 * table["flagged_share"].to_numpy()
     places = places_of(result.readings)
@@ -152,12 +152,28 @@ def draw_sensors(result: FitResult, axes: Axes) -> None:
         axes.figure.colorbar(dots, ax=axes, label="flagged, %")
         axes.set_xlabel(label(result.problem, across))
         axes.set_ylabel(label(result.problem, up))
+    elif places and len(result.problem.coordinates) == 2:
+        _readings_by_place(result, places[0], axes)
     else:
         order = np.argsort(-share)[:40]
         axes.bar(np.arange(len(order)), share[order], color=FLAGGED)
         axes.set_xticks(np.arange(len(order)), [str(name)[:12] for name in table.index[order]], rotation=90)
         axes.set_ylabel("flagged, %")
     _title(axes, "Flagged readings by sensor")
+
+
+def _readings_by_place(result: FitResult, place: str, axes: Axes) -> None:
+    """Every reading at its place and instant, so that one sees when a sensor failed and beside which others."""
+    names = result.readings.coordinates
+    (time,) = [name for name in names if name != place]
+    across, up = (result.readings.points[:, names.index(name)] for name in (time, place))
+    for part, colour, marker, name in ((~result.flagged, GOOD, "o", "good"), (result.flagged, FLAGGED, "x", "flagged")):
+        shown = np.flatnonzero(part)
+        shown = shown[thinned(len(shown), MOST_POINTS)]
+        axes.scatter(across[shown], up[shown], s=14, color=colour, marker=marker, label=name, linewidths=0.8)
+    axes.set_xlabel(label(result.problem, time))
+    axes.set_ylabel(label(result.problem, place))
+    axes.legend()
 
 
 def draw_losses(result: FitResult, axes: Axes) -> None:
@@ -173,10 +189,16 @@ def draw_losses(result: FitResult, axes: Axes) -> None:
     axes.legend()
 
 
-def draw_unknowns(result: FitResult, axes: Axes) -> None:
-    for name, style in zip(result.unknowns, ("-", "--", ":", "-.") * len(result.unknowns), strict=False):
+def draw_unknowns(result: FitResult, axes: Axes, names: Sequence[str] | None = None) -> None:
+    """Coefficients over training on one axis: all of them, or those that are named."""
+    names = list(result.unknowns) if names is None else names
+    for name, style in zip(names, ("-", "--", ":", "-.") * len(names), strict=False):
         axes.plot(result.history["step"], result.history[name], style, color=LINE, label=label(result.problem, name))
     _mark_phases(result, axes)
+    if len(names) == 1:
+        axes.set_ylabel(label(result.problem, names[0]))
+        _title(axes, symbol(names[0]))
+        return
     axes.set_ylabel("value")
     _title(axes, "Coefficients")
     axes.legend()
