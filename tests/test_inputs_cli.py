@@ -66,7 +66,7 @@ def test_a_problem_is_begun_checked_fitted_in_one_line_and_predicted(folder, mon
 
     one_line = ["fit", "readings.csv", "-e", "T_t = D*T_xx", "-u", "D=0.1,positive", "-m", "pinn", "--steps", "20"]
     code, out, err = run(monkeypatch, capfd, *one_line)
-    assert code == 0
+    assert code == 3
     assert "understood: coordinates x (0 to 1), t (0 to 5.5); measured T; unknown D from 0.1" in err
     fitted = napinn.load("runs/readings")
 

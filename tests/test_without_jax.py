@@ -91,7 +91,8 @@ def test_a_method_has_the_parts_and_steps_that_the_catalogue_says(name):
     entry = METHODS[name]
     assert entry.make().steps == entry.steps
     if not entry.steps:
-        assert name in ("auto", "splines") and entry.parts == ()
+        assert name in ("auto", "splines")
+        assert entry.parts == ()
         return
     assert entry.steps == STEPS
     taken = inspect.signature(getattr(methods, name)).parameters

@@ -102,7 +102,8 @@ def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
 def _only_begun(folder: Path) -> bool:
     """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
     found = {path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED)}
-    return bool({PROGRESS, REQUEST} & found) and found <= BEGUN
+    # The lock is the first that a fit writes, while its method is made; other files beside it need a better sign.
+    return found == {LOCK} or (bool({PROGRESS, REQUEST} & found) and found <= BEGUN)
 
 
 def _empty(folder: Path) -> None:
