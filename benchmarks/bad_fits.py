@@ -26,7 +26,6 @@ from napinn.experiments.provenance import provenance
 from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
 from napinn.recipe import Recipe
-from napinn.splines.method import splines
 
 RESULT = Path(__file__).parent / "results" / "bad_fits.json"
 Random = np.random.Generator

@@ -54,9 +54,9 @@ def nearest_pairs(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(places) < 3:
         return np.zeros(0, int), np.zeros(0, int)
     distance, near = KDTree(places).query(places, min(6, len(places)))
-    elsewhere = distance > SAME_PLACE
+    elsewhere = np.asarray(distance) > SAME_PLACE
     first = np.arange(len(places))
-    other = near[first, np.argmax(elsewhere, axis=1)]
+    other = np.asarray(near)[first, np.argmax(elsewhere, axis=1)]
     found = elsewhere.any(axis=1)
     return first[found], other[found]
 
