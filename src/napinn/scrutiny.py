@@ -54,7 +54,7 @@ def agreements(result: FitResult) -> dict[str, Agreement]:
 
 
 def correlated(agreement: Agreement) -> bool:
-    return agreement.mean > ALIKE and agreement.errors > ALIKE_ERRORS
+    return bool(agreement.mean > ALIKE and agreement.errors > ALIKE_ERRORS)
 
 
 def correlated_misfits(result: FitResult) -> list[str]:
@@ -104,7 +104,7 @@ class Miss:
 
     @property
     def missed(self) -> bool:
-        return self.amount > self.allowed
+        return bool(self.amount > self.allowed)
 
     @property
     def sentence(self) -> str:
@@ -166,7 +166,7 @@ def still_moves(interval: Interval, value: float) -> bool:
     fifth of itself; the interval holds both ends of the move, which is no part of what the readings give."""
     drift = abs(interval.drift)
     half = 0.5 * (interval.high - interval.low - drift)
-    return not drift <= half or drift > MOVES * abs(value)
+    return bool(not drift <= half or drift > MOVES * abs(value))
 
 
 def undetermined(result: FitResult) -> list[str]:
@@ -186,7 +186,7 @@ def not_determined(interval: Interval) -> bool:
     if not interval.bounded or interval.low <= 0.0 <= interval.high:
         return True
     ends = sorted((abs(interval.low), abs(interval.high)))
-    return ends[1] > WIDE * ends[0]
+    return bool(ends[1] > WIDE * ends[0])
 
 
 def faulty_and_used(result: FitResult) -> list[str]:
