@@ -166,7 +166,7 @@ def still_moves(interval: Interval, value: float) -> bool:
     fifth of itself; the interval holds both ends of the move, which is no part of what the readings give."""
     drift = abs(interval.drift)
     half = 0.5 * (interval.high - interval.low - drift)
-    return not drift <= half or drift > MOVES * abs(value)
+    return bool(not drift <= half or drift > MOVES * abs(value))
 
 
 def undetermined(result: FitResult) -> list[str]:

@@ -24,7 +24,7 @@ def how_sure(result: FitResult, seed: int = 0) -> Certainty:
     """Intervals for the unknowns, and a spread of the field, of a network.
 
     The jackknife over sensors (over stretches of their records where sensors are few), to first order about the fit
-    as it stands; `napinn.certainty.estimate` has the formulas. How far a Newton step would still move is part of the interval.
+    as it stands; `napinn.certainty.estimate` has the formulas. A Newton step is part of the interval.
     """
     network, used = network_of(result), result.reliability > 0.0
     if used.sum() < FEWEST_READINGS:
