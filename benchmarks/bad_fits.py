@@ -39,7 +39,7 @@ class Case:
     """The coefficients that made the readings, where the problem has them."""
     bad: str = ""
     """What is wrong with it; empty for a sound one."""
-    method: Callable[[], Recipe] = splines
+    method: Callable[[], Recipe] = napinn.bsplines
 
 
 def positive(**starts: float) -> dict[str, Unknown]:
