@@ -5,7 +5,7 @@
 
 Four equations under five laws of the noise, each with one reading in twenty a gross error; the truth makes the
 readings and is compared with at the end, nothing else knows it. Networks and budgets are small, so that fits end with
-something still to go: intervals have to allow for that too. Writes `benchmarks/results/coverage.json`."""
+a Newton step left: intervals have to allow for it. Writes `benchmarks/results/coverage.json`."""
 
 import argparse
 import json

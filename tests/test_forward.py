@@ -114,9 +114,9 @@ def test_heat_in_the_plane_is_followed_and_a_wrong_coefficient_is_doubted():
     assert check_forward(known(problem, {"D": 0.3}, plate)).outcome is Outcome.DOUBT
 
 
-@pytest.mark.parametrize(("rate", "outcome"), [(0.8, Outcome.PASS), (0.84, Outcome.DOUBT)])
+@pytest.mark.parametrize(("rate", "outcome"), [(0.8, Outcome.PASS), (0.83, Outcome.DOUBT)])
 def test_the_solution_is_compared_with_the_readings(rate, outcome):
-    """With a rate that is wrong by a twentieth the solution is within 5 % of the field, and six deviations off."""
+    """With a rate that is wrong by a twenty-fifth the solution is within 5 % of the field, and five deviations off."""
     problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(1.0)})
     times = np.linspace(0.0, 3.0, 100)
     noise = np.random.default_rng(0).normal(0.0, 0.002, 100)
@@ -140,9 +140,9 @@ def test_the_difference_from_the_field_is_interpolated_to_any_point():
     points = np.array([[0.5, 0.0], [0.0, 0.2], [1.0, 0.5], [0.5, 0.25]])
     found = forward.difference(points)[:, 0]
     np.testing.assert_allclose(found[:3], 0.0, atol=1e-12)
-    # With u = 0 at both ends the first wave decays at 0.3 π² in place of 0.4 π².
+    # With u = 0 at both ends the first wave decays at 0.3 π² in place of 0.4 π²; nodes next to them follow the field.
     exact = np.exp(-0.3 * np.pi**2 * 0.25) - np.exp(-0.4 * np.pi**2 * 0.25)
-    assert found[3] == pytest.approx(exact, rel=0.01)
+    assert found[3] == pytest.approx(exact, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def how_sure(result: FitResult, seed: int = 0) -> Certainty:
     """Intervals for the unknowns, and a spread of the field, of a network.
 
     The jackknife over sensors (over stretches of their records where sensors are few), to first order about the fit
-    as it stands; `napinn.certainty.estimate` has the formulas. What training had still to go is part of the interval.
+    as it stands; `napinn.certainty.estimate` has the formulas. A Newton step is part of the interval.
     """
     network, used = network_of(result), result.reliability > 0.0
     if used.sum() < FEWEST_READINGS:
@@ -105,7 +105,7 @@ def _half(error: float, freedom: float) -> float:
 
 
 def _directions(tangent: Tangent, balance: Balance, by_group: Jackknife) -> list[Any]:
-    """What the weights of the network may move along: the moves of the jackknife and what training had still to go,
+    """What the weights of the network may move along: the moves of the jackknife and the Newton step,
     compressed to the directions that matter most at the readings; what these miss is made up for by their length."""
     weights = slice(0, balance.columns.start)
     moves = np.vstack([by_group.moves[:, weights], balance.newton[None, weights]])

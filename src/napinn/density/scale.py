@@ -39,7 +39,7 @@ class Scale(abc.ABC):
 
     @property
     def negligible(self) -> float:
-        """A misfit below this, in units of the frame's gain, speaks against no reading."""
+        """A misfit below this, in units of the frame's gain, casts doubt on no reading."""
         return 0.0
 
 
