@@ -24,6 +24,7 @@ from napinn.fitting import Progress, blank_frame, fit, initial, judged
 from napinn.intervals import DIRECTIONS, Certainty, Interval
 from napinn.io import csv_text, npz_shapes
 from napinn.io.lock import LOCK, held
+from napinn.io.outputs import RUN_FILES
 from napinn.io.whole import UNFINISHED, whole, write_whole
 from napinn.leaves import fill, leaves
 from napinn.loggers import LIVE_FILES, LOG, PROGRESS
@@ -58,8 +59,6 @@ RESULT, CERTAINTY, VERIFICATION = "result.json", "certainty.npz", "verify.json"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
-KEPT = BEGUN | {RESULT, CERTAINTY, VERIFICATION, "model.npz", "sensors.csv", "seeds.csv"}
-"""What a run is read from, or what only its fit can write."""
 
 
 def read_by(run: Path) -> list[Path]:
@@ -68,7 +67,7 @@ def read_by(run: Path) -> list[Path]:
         named = read_wishes(run).inputs
     except InputError:
         named = ()
-    return [*(run / name for name in sorted(KEPT)), *(run / name for name in named)]
+    return [*(run / name for name in sorted(RUN_FILES)), *(run / name for name in named)]
 
 
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
