@@ -230,7 +230,8 @@ ALONE = (
     "methods --json", "backbones --bad", "schema", "fit few.csv -p problem.yaml --intervals -o new",
     "fit readings.csv -e 'u_t = -k*u' -u k=x", "fit readings.csv -e 'u_t = -k*u' -u 'k,low=3,high=1'",
     "fit readings.csv -e 'u_t = -k*u' -u k --constant k=1", "fit readings.csv -e 'u_t = u' --condition 'u = 1'",
-    f"fit readings.csv -e 'u_t = u' --condition 'u = 1 at t = 99' {TINY} -o new", "fit readings.csv -e 'u_t = u' --periodic z",
+    f"fit readings.csv -e 'u_t = u' --condition 'u = 1 at t = 99' {TINY} -o new",
+    "fit readings.csv -e 'u_t = u' --periodic z",
 )  # fmt: skip
 LOCALES = tuple((("LC_ALL", name), ("PYTHONUTF8", "0"), ("PYTHONCOERCECLOCALE", "0")) for name in ("C", "POSIX"))
 
