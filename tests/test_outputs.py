@@ -17,8 +17,8 @@ import pytest
 from napinn import InputError, load
 from napinn.cli import certainty, main, running, verifying
 from napinn.io.lock import LOCK, held
-from napinn.io.outputs import output
-from napinn.run_folder import KEPT, prepare, read_by
+from napinn.io.outputs import RUN_FILES, output
+from napinn.run_folder import BEGUN, CERTAINTY, RESULT, VERIFICATION, prepare, read_by
 from napinn.verification.findings import Check, Outcome, Verification
 
 PROBLEM = """coordinates: {t: [0, 3]}
@@ -82,6 +82,8 @@ def contents(folder):
         ("predict RUN --at points.csv -o readings.csv", "already exists"),
         ("predict RUN --grid 3 -o RUN.csv --overwrite", "is a folder"),
         ("predict RUN --grid 3 -o ring.csv --overwrite", "cannot be written"),
+        ("schema -o RUN/result.json --overwrite", "belongs to the run"),
+        ("simulate burgers -o RUN/sensors.csv --overwrite", "belongs to the run"),
         ("new problem.yaml", "already exists"),
         ("new readings.csv --overwrite", "ends in .yaml"),
         ("schema -o problem.yaml --overwrite", "ends in .json"),
@@ -161,7 +163,8 @@ def test_every_file_that_a_run_is_loaded_from_is_guarded(folder):
     listening.clear()
     names = {Path(path).name for path in opened if Path(path).parent == folder / "RUN"}
     assert {"result.json", "readings.csv", "model.npz"} <= names
-    assert names <= KEPT
+    assert names <= RUN_FILES
+    assert {*BEGUN, RESULT, CERTAINTY, VERIFICATION} <= RUN_FILES
     assert {path.name for path in read_by(folder / "RUN")} >= names
 
 

@@ -22,6 +22,7 @@ from napinn.fitting import fit
 from napinn.intervals import Certainty, Interval
 from napinn.io import csv_text
 from napinn.io.lock import LOCK, held
+from napinn.io.outputs import RUN_FILES
 from napinn.io.saved import saved_arrays, write_arrays
 from napinn.io.whole import UNFINISHED, whole, write_whole
 from napinn.loggers import LIVE_FILES, LOG, PROGRESS
@@ -55,8 +56,6 @@ RESULT, MODEL, CERTAINTY, VERIFICATION = "result.json", "model.npz", "certainty.
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
-KEPT = BEGUN | {RESULT, CERTAINTY, VERIFICATION, MODEL, "sensors.csv", "seeds.csv"}
-"""What a run is read from, or what only its fit can write."""
 
 
 def read_by(run: Path) -> list[Path]:
@@ -65,7 +64,7 @@ def read_by(run: Path) -> list[Path]:
         named = read_wishes(run).inputs
     except InputError:
         named = ()
-    return [*(run / name for name in sorted(KEPT)), *(run / name for name in named)]
+    return [*(run / name for name in sorted(RUN_FILES)), *(run / name for name in named)]
 
 
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:

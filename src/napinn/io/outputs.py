@@ -15,6 +15,16 @@ from napinn.errors import InputError
 from napinn.io.whole import whole
 
 Written = TypeVar("Written")
+RUN_FILES = frozenset(
+    {
+        ".lock", "certainty.npz", "checkpoints", "history.csv", "log.txt", "model.npz", "progress.json", "readings.csv",
+        "readings.parquet", "request.json", "result.json", "seeds.csv", "sensors.csv", "tables.npz", "tensorboard",
+        "verify.json",
+    }
+)  # fmt: skip
+"""What a run is read from, or what only its fit can write; `run_folder` writes them."""
+RUN_MARKS = ("result.json", "request.json")
+"""A folder that holds one of these is that of a run."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ def output(
         target = path.resolve()
         there = os.path.lexists(target)
         _check_unread(path, target, reads)
+        _check_no_run(path, target)
         if there and target.is_dir():
             raise InputError(f"{path} is a folder; name a file in it.")
         if there and not target.is_file():
@@ -77,3 +88,10 @@ def _check_unread(path: Path, target: Path, reads: Iterable[Path]) -> None:
         # Two names of one file, as hard links are.
         if same or (target.exists() and found.exists() and target.samefile(found)):
             raise InputError(f"{path} is read by this command or belongs to the run; name another file.")
+
+
+def _check_no_run(path: Path, target: Path) -> None:
+    """Also of a run that the command does not read."""
+    for place in (target, *target.parents):
+        if place.name in RUN_FILES and any((place.parent / mark).is_file() for mark in RUN_MARKS):
+            raise InputError(f"{path} belongs to the run in {place.parent}; name another file.")
