@@ -31,7 +31,7 @@ def neighbour_medians(places: np.ndarray, values: np.ndarray, count: int) -> np.
     `places` are (n, d) points in units of the box, `values` the n readings of one field."""
     from scipy.spatial import KDTree  # A quarter of a second that only a fit needs to wait for.
 
-    _, near = KDTree(places).query(places, count)
+    _, near = KDTree(places, leafsize=16).query(places, count)
     return np.median(values[near], axis=1)
 
 
