@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from napinn.cli import main, reproducing
+from napinn.cli import main
 from napinn.problem_file import load_problem_file
 
 PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
@@ -177,7 +177,7 @@ def test_a_study_that_is_interrupted_says_what_is_kept(folder, monkeypatch, capf
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproducing, "reproduce", stop)
+    monkeypatch.setattr("napinn.experiments.reproduce.reproduce", stop)
     code, out, err = napinn(monkeypatch, capfd, "reproduce", "main", "-o", "[mine]")
     assert (code, out) == (130, "")
     assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command goes on from there.\n"

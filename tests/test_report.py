@@ -118,7 +118,7 @@ def test_readings_lie_on_the_steps_at_which_they_were_taken():
 
 
 def test_the_curve_of_the_gate_passes_through_the_readings(finished):
-    np.testing.assert_allclose(gate_curve(finished, scores(finished)), finished.reliability, atol=1e-4)
+    np.testing.assert_allclose(gate_curve(finished.model.gate, scores(finished)), finished.reliability, atol=1e-4)
 
 
 def test_readings_of_known_deviation_meet_law_and_gate_as_in_training(finished, weighed):
@@ -130,11 +130,11 @@ def test_readings_of_known_deviation_meet_law_and_gate_as_in_training(finished, 
 def test_readings_that_were_left_out_do_not_move_the_gate(finished):
     bad = finished.readings.sensors == "fine"
     kept = scores(finished)[~bad]
-    seen = gate_curve(finished, (kept - kept.mean()) / kept.std())
+    seen = gate_curve(finished.model.gate, (kept - kept.mean()) / kept.std())
     reliability = np.zeros(len(bad))
     reliability[~bad] = seen
     left_out = dataclasses.replace(finished, reliability=reliability)
-    np.testing.assert_allclose(gate_curve(left_out, scores(left_out))[~bad], seen, atol=1e-6)
+    np.testing.assert_allclose(gate_curve(left_out.model.gate, scores(left_out))[~bad], seen, atol=1e-6)
 
 
 def test_a_large_run_makes_a_page_that_can_be_mailed():
