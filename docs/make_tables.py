@@ -191,6 +191,32 @@ def compiler_versions() -> Iterator[str]:
         yield f"| {name} | " + " | ".join(cells) + " |"
 
 
+FAULTS = ("step", "drifting", "gain", "offset", "stuck", "noisy", "burst")
+
+
+def sensor_faults() -> Iterator[str]:
+    """How often each fault was named rightly, and how often healthy sensors were accused."""
+    study = json.loads((RESULTS / "sensor_faults.json").read_text(encoding="utf-8"))["rates"]
+    alarms = f"false alarms of {study['draws_of_healthy']}"
+    heads = (
+        "noise law",
+        "gross errors",
+        "sensors × readings",
+        "field error",
+        alarms,
+        *(f"`{name}`" for name in FAULTS),
+    )
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---" * len(heads) + "|"
+    for case in study["cases"]:
+        cells = [
+            case["law"], f"{100 * case['gross_errors']:g} %", f"{case['sensors']} × {case['readings']}",
+            f"{case['field_error']:g}", str(case["healthy"]["fits_with_a_false_alarm"]),
+            *(str(case[name]["named"]) for name in FAULTS),
+        ]  # fmt: skip
+        yield "| " + " | ".join(cells) + " |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     make.__name__: make
     for make in (
@@ -204,6 +230,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         method_order,
         backbones,
         compiler_versions,
+        sensor_faults,
     )
 }
 

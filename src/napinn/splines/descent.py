@@ -170,17 +170,17 @@ class Descent:
 
     def _mended(self, spoilt: Point, previous: Level, tolerance: float, quietest: float) -> Point:
         """The mesh cannot follow the readings at this tolerance: go back and refine where the spoilt field needs it."""
-        marks, point = marks_of(spoilt), spoilt
+        wanted, point = marks_of(spoilt), spoilt
         before: Level | Point = previous
         for _ in range(2):
-            system, state = bisected(before, marks, self.most)
+            system, state = bisected(before, wanted, self.most)
             if system is None:
                 break
             point = settle(system, state, tolerance, self.least)
             self.watch(point, "refined, because the noise level rose")
             if point.state.sigma[0] < SPOILT * quietest:
                 break
-            marks, before = marks_of(point), point
+            wanted, before = marks_of(point), point
         return point
 
     def _refined(self, point: Point, price: float) -> Point:
@@ -208,8 +208,7 @@ class Descent:
             self.full = True
             return None
         units = measured_units(finer, state, self.least)
-        steps = 8 if system.task.dimensions < 3 else 3
-        after = point_of(solve(finer, units, tolerance, state, steps=steps))
+        after = point_of(solve(finer, units, tolerance, state, steps=8))
         gain = before.solution.value.total - after.solution.value.total
         freedom = max(after.parameters - before.parameters, 0.0)
         cheaper = before.price - after.price > max(price, 0.3 * before.price)
@@ -231,17 +230,34 @@ def _stands_still(before: Level, after: Level) -> bool:
     return bool(np.nanmax(moved) < CALM_MOVE and np.nanmax(changed, initial=0.0) < CALM_CHANGE)
 
 
-def bisected(point: Point | Level, marks: list[np.ndarray], most: int) -> tuple[System | None, State]:
-    """The system and state on the refined mesh; no system where it would be too large."""
-    space = point.system.space.bisected(marks)
-    if space.size > most:
-        return None, point.state
-    coefficients = point.system.space.prolonged(point.state.coefficients, space)
-    return point.system.on(space), replace(point.state, coefficients=coefficients)
+def bisected(point: Point | Level, wanted: list[np.ndarray], most: int) -> tuple[System | None, State]:
+    """The system and state on the refined mesh, with at most `most` coefficients; no system where nothing fits.
+
+    Where not all that is wanted fits, the axis that gains least is left as it is, and then half of the cells."""
+    space, wanted = point.system.space, [along.copy() for along in wanted]
+    while any(along.any() for along in wanted):
+        finer = space.bisected([along > 0.0 for along in wanted])
+        if finer.size <= most:
+            coefficients = space.prolonged(point.state.coefficients, finer)
+            return point.system.on(finer), replace(point.state, coefficients=coefficients)
+        _want_less(wanted)
+    return None, point.state
+
+
+def _want_less(wanted: list[np.ndarray]) -> None:
+    """Leave out the marked axis whose cells vary least; of a single axis, the half of the cells that vary least."""
+    marked = [along for along in wanted if along.any()]
+    least = min(marked, key=lambda along: float(along.sum()))
+    if len(marked) > 1:
+        least[:] = 0.0
+    else:
+        order = np.argsort(-least)
+        least[order[int(np.count_nonzero(least)) // 2 :]] = 0.0
 
 
 def marks_of(point: Point) -> list[np.ndarray]:
-    """The cells of each axis to bisect: those in which residuals vary along the axis, which finer cells remove."""
+    """For each axis and cell: how much residuals vary inside the cell along the axis, which finer cells remove; 0 for
+    cells that are not worth it."""
     system, dimensions = point.system, point.system.task.dimensions
     variation = _inner_variation(point)
     largest = max(float(along.sum()) for along in variation)
@@ -249,11 +265,11 @@ def marks_of(point: Point) -> list[np.ndarray]:
     for axis, along in enumerate(variation):
         position = system.space.order.index(axis)
         share = along.sum(axis=tuple(other for other in range(dimensions) if other != position))
-        marked = np.zeros(len(share), bool)
+        marked = np.zeros(len(share))
         if share.sum() > WORTH_MARKING[dimensions] * largest:
             order = np.argsort(-share)
             count = int(np.searchsorted(np.cumsum(share[order]) / share.sum(), MARKED)) + 1
-            marked[order[:count]] = True
+            marked[order[:count]] = share[order[:count]]
         marks.append(marked)
     return marks
 
