@@ -254,6 +254,8 @@ def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):
     }.items() <= counts.items()
     code, out, _ = napinn(monkeypatch, capfd, "methods", "--json")
     assert set(json.loads(out)["methods"]) == {
+        "auto",
+        "splines",
         "law_pinn",
         "na_pinn",
         "pinn",

@@ -33,6 +33,12 @@ MARKED = 0.8
 """Cells that hold this share of the residual's variation inside cells are bisected."""
 WORTH_MARKING = {1: 0.2, 2: 0.2, 3: 0.5}
 """An axis is refined if its share of that variation is at least this part of the largest."""
+REFINED_STEPS = {1: 24, 2: 24, 3: 8}
+"""Steps on a refined mesh before it is compared with the coarser one, by the number of axes. A pulse on a mesh that was
+too coarse for it moves far: after eight steps in one dimension and time, refinements were undone that pay."""
+FIELD_STEPS = 2
+"""Of these, the first, in which only the field moves: between the points where a coarse mesh met the equations its
+residuals are large, and unknowns that follow them are led astray."""
 LOOSE = 0.05
 """Tolerances below this are given up again if the price of the equations doubles instead of falling."""
 CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
@@ -135,10 +141,20 @@ class Descent:
         """Whether a refinement was wanted that is too large."""
         self._futile = 0.0
 
-    def run(self, system: System, state: State, start: float, end: float, before: Level | None = None) -> Level:
-        """From tolerance `start` to `end`; `before` is the level that the state comes from, if there is one."""
+    def run(
+        self,
+        system: System,
+        state: State,
+        start: float,
+        end: float,
+        before: Level | None = None,
+        quietest: float = np.inf,
+    ) -> Level:
+        """From tolerance `start` to `end`; `before` is the level that the state comes from, if there is one, and
+        `quietest` is the least noise level of the first field that is known already."""
         price = PRICE[system.task.dimensions]
-        level, tolerance, quietest, calm, done = before, start, float(state.sigma[0]), 0, False
+        level, tolerance, calm, done = before, start, 0, False
+        quietest = min(quietest, float(state.sigma[0]))
         kept = recalled(self.journal, self.name, system.task, system.meter)
         if kept is not None:
             level, system, state = kept, kept.system, kept.state
@@ -177,6 +193,7 @@ class Descent:
             if system is None:
                 break
             point = settle(system, state, tolerance, self.least)
+            self._futile = 0.0
             self.watch(point, "refined, because the noise level rose")
             if point.state.sigma[0] < SPOILT * quietest:
                 break
@@ -195,7 +212,7 @@ class Descent:
             if finer is None:
                 self._futile = point.price
                 break
-            point = finer
+            point, self._futile = finer, 0.0
         return point
 
     def _try_refining(self, point: Point, price: float) -> Point | None:
@@ -208,7 +225,8 @@ class Descent:
             self.full = True
             return None
         units = measured_units(finer, state, self.least)
-        after = point_of(solve(finer, units, tolerance, state, steps=8))
+        state = solve(finer, units, tolerance, state, steps=FIELD_STEPS, free=False).state
+        after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
         gain = before.solution.value.total - after.solution.value.total
         freedom = max(after.parameters - before.parameters, 0.0)
         cheaper = before.price - after.price > max(price, 0.3 * before.price)

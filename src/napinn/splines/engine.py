@@ -113,7 +113,8 @@ class Engine:
         least = best.least
         level = self._with_first_law(best, start)
         descent = Descent("last", least, most, self.watch, self.journal)
-        level = descent.run(level.system, level.state, level.tolerance / FALL, LAST[task.dimensions], level)
+        quietest, tolerance = float(best.level.state.sigma[0]), level.tolerance / FALL
+        level = descent.run(level.system, level.state, tolerance, LAST[task.dimensions], level, quietest)
         point = self._with_law(rebuilt(level, least), start, least)
         if not isinstance(point.state.law, Mixture):
             point = self._polished(point, least)
