@@ -46,7 +46,8 @@ def said(problem: Problem, values: dict[str, float] | None = None) -> str:
         ("u_t = D*u_xx", {"D": 1.0}, "[∂u]/[∂t]=D [∂^2u]/[∂x^2]"),
         ("u_t - (a + u)*u_x = 0", {"a": 1.0}, "[∂u]/[∂t]−(a+u) [∂u]/[∂x]=0"),
         ("u_t = u_x**2/k_1", {"k_1": 1.0}, "[∂u]/[∂t]=[([∂u]/[∂x])^2]/[k_1]"),
-        ("u_xt = -omega*sin(pi*x)*u", {"omega": 1.0}, "[∂^2u]/[∂x∂t]=−ω sin(π x) u"),
+        ("u_xt = -omega*sin(pi*x)*u", {"omega": 1.0}, "[∂^2u]/[∂x∂t]=−ω·sin(π·x)·u"),
+        ("u_t = k*Ca*Cb**2*(1 - u)", {"k": 1.0, "Ca": 1.0, "Cb": 1.0}, "[∂u]/[∂t]=k·Ca·Cb^2 (1−u)"),
     ],
 )
 def test_an_equation_is_written_as_on_paper(equation, unknowns, expected):
@@ -55,7 +56,7 @@ def test_an_equation_is_written_as_on_paper(equation, unknowns, expected):
 
 def test_the_numbers_found_stand_in_the_equation():
     problem = problem_of("u_t = 2*a*u_xx - b*u", a=1.0, b=1.0)
-    assert said(problem, {"a": 0.3, "b": -1.5e-7}) == "[∂u]/[∂t]=2×0.3 [∂^2u]/[∂x^2]−(−1.5×10^−7) u"
+    assert said(problem, {"a": 0.3, "b": -1.5e-7}) == "[∂u]/[∂t]=2×0.3 [∂^2u]/[∂x^2]−(−1.5×10^−7)·u"
 
 
 def test_a_long_equation_breaks_before_its_terms():

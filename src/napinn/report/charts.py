@@ -3,6 +3,7 @@
 Colours are names (`@good`), which the page turns into those of its light or dark dress; arrays are packed or refer to
 columns of the readings."""
 
+import dataclasses
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +18,14 @@ from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, th
 from napinn.report.labels import label, misfit_label
 from napinn.report.view import places_of, time_of
 from napinn.result import FitResult
+from napinn.robust import robust_std
 
 Json = dict[str, Any]
-BINS = 90
+FEWEST_BINS, BINS = 12, 90
+REACH = 8.0
+"""Robust standard deviations that the axis of a noise law reaches where no reading is judged."""
+MARGIN = 0.2
+"""Share of the range of good misfits that is added at either end, where flagged ones begin."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
@@ -50,7 +56,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     field = result.problem.fields[number]
     chosen = result.readings.field_index == number
     misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
-    edges = _edges(misfits)
+    edges = noise_edges(result, number)
     width = edges[1] - edges[0]
     data: list[Json] = []
     for part, name, pattern in ((~flagged, "good", ""), (flagged, "flagged", "/")):
@@ -86,10 +92,27 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     return Chart(f"noise-{number}", f"Noise law of {symbol(field)}", caption, data, layout, number)
 
 
-def _edges(misfits: np.ndarray) -> np.ndarray:
-    low, high = np.quantile(misfits, [0.001, 0.999]) if misfits.size else (-1.0, 1.0)
-    margin = 0.05 * (high - low) or 1.0
-    return np.linspace(low - margin, high + margin, BINS + 1)
+def noise_edges(result: FitResult, number: int) -> np.ndarray:
+    """The edges of the bars in a histogram of misfits, over the misfits that the law is of.
+
+    Flagged readings do not stretch the axis, nor do, where a method judges no readings, misfits beyond eight robust
+    standard deviations: Gaussian noise has none of these, and a few of them would press the law into one bar.
+
+    Args:
+        result: a finished fit.
+        number: of the measured field, in the order of the problem."""
+    chosen = result.readings.field_index == number
+    misfits, good = result.standard_misfits[chosen], ~result.flagged[chosen]
+    shown = misfits[good] if good.any() else misfits
+    if not shown.size:
+        return np.linspace(-1.0, 1.0, FEWEST_BINS + 1)
+    low, high = np.quantile(shown, [0.001, 0.999])
+    if result.problem.fields[number] not in result.noise and (width := robust_std(shown)) > 0.0:
+        middle = float(np.median(shown))
+        low, high = max(low, middle - REACH * width), min(high, middle + REACH * width)
+    margin = MARGIN * (high - low) or 1.0
+    bins = int(np.clip(2.0 * np.sqrt(len(shown)), FEWEST_BINS, BINS))
+    return np.linspace(low - margin, high + margin, bins + 1)
 
 
 def scores(result: FitResult) -> np.ndarray:
@@ -211,11 +234,7 @@ def history_charts(result: FitResult) -> list[Chart]:
         return []
     losses = [name for name in ("total", "equation", "data") if name in history]
     charts = [_history(result, "losses", "Losses", "loss (dimensionless)", losses, log=True)]
-    if result.unknowns:
-        units = {result.problem.units.get(name, "") for name in result.unknowns}
-        unit = next(iter(units)) if len(units) == 1 else "each in its unit"
-        up = f"coefficient [{unit}]" if unit else "coefficient"
-        charts.append(_history(result, "unknowns", "Coefficients", up, list(result.unknowns)))
+    charts += [_coefficient(result, name) for name in result.unknowns]
     if {"steepness", "cutoff"} <= set(history):
         charts.append(
             _history(result, "gate-history", "Gate", "steepness, cutoff (dimensionless)", ["steepness", "cutoff"])
@@ -243,6 +262,17 @@ def _history(result: FitResult, name: str, title: str, up: str, lines: Sequence[
         layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": 1}
     layout |= _phase_marks(result)
     return Chart(name, title, "", data, layout)
+
+
+def _coefficient(result: FitResult, name: str) -> Chart:
+    """One coefficient on a scale of its own, because coefficients may differ by orders of magnitude, with its
+    interval."""
+    chart = _history(result, f"unknown-{name}", f"Coefficient {symbol(name)}", label(result.problem, name), [name])
+    interval = None if result.certainty is None else result.certainty.intervals.get(name)
+    if interval is None or not interval.bounded:
+        return chart
+    layout = {**chart.layout, "shapes": [*chart.layout["shapes"], _line(y=interval.low), _line(y=interval.high)]}
+    return dataclasses.replace(chart, layout=layout, caption="Dotted: the ends of its 95 % interval.")
 
 
 def _phase_marks(result: FitResult) -> Json:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from napinn.equations import symbol
 from napinn.model import FLAG_BELOW
-from napinn.report.charts import gate_curve, scores
+from napinn.report.charts import gate_curve, noise_edges, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
 from napinn.report.view import places_of, view_of
@@ -83,11 +83,10 @@ def draw_field(result: FitResult, field: str) -> tuple[Axes, ...]:
 
 def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
     """The learned noise law over the histogram of misfits."""
-    chosen = result.readings.field_index == result.problem.fields.index(field)
+    number = result.problem.fields.index(field)
+    chosen = result.readings.field_index == number
     misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
-    low, high = np.quantile(misfits, [0.001, 0.999])
-    margin = 0.1 * (high - low) or 1.0
-    edges = np.linspace(low - margin, high + margin, 80)
+    edges = noise_edges(result, number)
     width = edges[1] - edges[0]
     for part, colour, name, hatch in ((~flagged, GOOD, "good", None), (flagged, FLAGGED, "flagged", "///")):
         counts, _ = np.histogram(misfits[part], edges)

@@ -52,6 +52,10 @@ class View:
         shape = tuple(len(self.axes[name]) for name in self.order)
         return np.moveaxis(function(points), 1, 0).reshape(-1, *shape)
 
+    def ordered(self, values: np.ndarray, coordinates: tuple[str, ...]) -> np.ndarray:
+        """An array (f, …) with the coordinates in the order of the problem, brought into `order`."""
+        return np.moveaxis(values, [1 + coordinates.index(name) for name in self.order], range(1, values.ndim))
+
 
 def time_of(readings: Readings) -> str | None:
     axis = time_axis(readings.coordinates, readings.columns.clocks)
