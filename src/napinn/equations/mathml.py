@@ -26,6 +26,7 @@ from napinn.equations.tree import (
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _TIMES, _INVISIBLE_TIMES, _APPLY = "<mo>×</mo>", "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
+_THIN_SPACE = '<mspace width="0.12em"/>'
 _DOT = '<mo lspace="0.12em" rspace="0.12em">·</mo>'
 LONGEST_ROW = 58
 """Characters of the plain text after which an equation goes on in a new row; MathML itself breaks no lines."""
@@ -190,6 +191,7 @@ def _joined(factors: list[str]) -> str:
         if inner.startswith("<mn>"):
             sign = _TIMES
         else:
-            sign = _INVISIBLE_TIMES if inner.removeprefix("<mrow>").startswith(("<mo>(</mo>", "<mfrac>")) else _DOT
+            needless = inner.removeprefix("<mrow>").startswith(("<mo>(</mo>", "<mfrac>"))
+            sign = _INVISIBLE_TIMES + _THIN_SPACE if needless else _DOT
         joined += (sign if joined else "") + factor
     return joined

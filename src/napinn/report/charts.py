@@ -82,7 +82,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     layout = axes(misfit_label(result.problem, field), density, barmode="stack", bargap=0)
     weighed = "" if result.readings.sigma is None else ", over its known deviation relative to the median one"
     law = (
-        "Line: the law of the noise that napinn learned; nobody told it."
+        "Line: the law of the noise that napinn learned from them."
         if noise
         else "This method learns no law of the noise."
     )

@@ -18,6 +18,7 @@ from napinn.io.whole import write_whole
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
 from napinn.report.charts import Chart, charts_of, error_chart, history_charts, sensors_chart
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
+from napinn.report.conditions import conditions_table
 from napinn.report.document import page
 from napinn.report.labels import label
 from napinn.report.trust import checks_table
@@ -68,6 +69,7 @@ def report_html(
         "<main>",
         answer(result, truth, intervals or _intervals(result)),
         "" if verification is None else _section("Trust check", checks_table(verification)),
+        _section("Conditions", conditions) if (conditions := conditions_table(result)) else "",
         *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
         _section("Noise and reliability", _grid(noise)),
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
@@ -222,8 +224,7 @@ def _layers(has_spread: bool, has_truth: bool) -> str:
         return ""
     options = "".join(f'<option value="{name}">{said}</option>' for name, said in layers.items())
     return (
-        '<div class="slider"><label for="choose-layer">Show</label>'
-        f'<select id="choose-layer">{options}</select></div>'
+        f'<div class="slider"><label for="choose-layer">Show</label><select id="choose-layer">{options}</select></div>'
     )
 
 
