@@ -13,6 +13,7 @@ from napinn.checks import Finding, Weight, estimate, inspect_problem, inspect_re
 from napinn.cli.console import Console
 from napinn.cli.fitting import Choice
 from napinn.cli.main import EXIT_BAD_INPUT
+from napinn.cli.progress import duration
 from napinn.io import read_file
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_loosely, deduce, load_problem_file, sheet_of
@@ -169,10 +170,3 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
 
 def _span(pair: list[float]) -> str:
     return f"{pair[0]:.4g} … {pair[1]:.4g}"
-
-
-def duration(seconds: float) -> str:
-    """A time as one says it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
