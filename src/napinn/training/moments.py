@@ -69,7 +69,8 @@ def train(
             for after, snapshot in _phase(problem, method, data, moment, began, between):
                 moment = after
                 good = moment if moment.sound else good
-                yield moment, replace(snapshot, seconds_left=_seconds_left(method, moment, snapshot, measured))
+                left = seconds_left(method, moment.phase, moment.seconds, snapshot, measured)
+                yield moment, replace(snapshot, seconds_left=left)
         except DivergedError as error:
             if good.slowed >= MOST_SLOWDOWNS or method.phases[moment.phase].kind in (Kind.LAW, Kind.POLISH):
                 raise GaveUpError(_noted(good, f"A number was not finite ({error}); {_kept(good)} is kept.")) from None
@@ -98,11 +99,19 @@ def _phase(
         yield moment, chunk.snapshot
 
 
-def _seconds_left(method: Method, moment: Moment, snapshot: Snapshot, measured: dict[Kind, float]) -> float | None:
+def seconds_left(
+    method: Method, following: int, spent: float, snapshot: Snapshot, measured: dict[Kind, float]
+) -> float | None:
     """The time of the steps that are left, those of later phases included; None before any step was measured.
 
-    `measured` holds the time of a step by kind, and gets that of this one; the first row of a phase is not taken,
-    because it holds the time of compiling."""
+    Args:
+        method: what is trained with.
+        following: the number of the phase that takes the next step, which is this one or the one after it.
+        spent: seconds since training began.
+        snapshot: the newest row of the history.
+        measured: the time of a step by kind, to which that of this row is added; the first row of a phase is not
+            taken, because it holds the time of compiling.
+    """
     plan = method.phases
     number = next(place for place, phase in enumerate(plan) if phase.name == snapshot.phase)
     if snapshot.step > 1.001 * snapshot.steps_a_second * snapshot.seconds:
@@ -110,11 +119,11 @@ def _seconds_left(method: Method, moment: Moment, snapshot: Snapshot, measured: 
     if not measured:
         return None
     plain = next(each / STEP_COSTS[kind] for kind, each in measured.items())
-    steps = [0] * number + [plan[number].steps - snapshot.step if moment.phase == number else 0]
+    steps = [0] * number + [plan[number].steps - snapshot.step if following == number else 0]
     steps += [phase.steps for phase in plan[number + 1 :]]
     costs = (measured.get(phase.kind, plain * STEP_COSTS[phase.kind]) for phase in plan)
     left = sum(count * cost for count, cost in zip(steps, costs, strict=True))
-    return left if method.minutes is None else min(left, max(60.0 * method.minutes - moment.seconds, 0.0))
+    return left if method.minutes is None else min(left, max(60.0 * method.minutes - spent, 0.0))
 
 
 def _kept(moment: Moment) -> str:
