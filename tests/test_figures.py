@@ -75,11 +75,20 @@ def whole_width(axes) -> float:
 
 @pytest.mark.parametrize(
     ("names", "drawn"),
-    [("xy", ("x", "y")), ("txy", ("x", "y")), ("xyt", ("x", "y")), ("xt", ("t", "x")), ("t", None)],
+    [
+        ("xyz", ("x", "z")),
+        ("xy", ("x", "y")),
+        ("txy", ("x", "y")),
+        ("xyt", ("x", "y")),
+        ("xt", ("t", "x")),
+        ("t", None),
+    ],
 )
 def test_sensors_are_drawn_where_they_stand(names, drawn):
     rows = np.random.default_rng(0).random((6, len(names)))
     table = pd.DataFrame(rows, columns=list(names)).assign(u=1.0, sensor=list("aabbcc"))
+    if names == "xyz":
+        table["y"] = 0.5
     problem = Problem(dict.fromkeys(names, (0, 1)), ("u",), ("u = 1",))
     result = known(problem, {}, lambda *_: 1.0, readings=read_table(table, tuple(names), ("u",)))
     (axes,) = plot.sensors(result)

@@ -6,10 +6,12 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from rich.table import Table
 
 from known_results import known
 from napinn import fit, network_backend, seeds
-from napinn.cli.progress import detail, duration
+from napinn.cli.console import Console, prose
+from napinn.cli.progress import duration, left
 from napinn.methods import law_pinn
 from napinn.networks import MLP
 from napinn.snapshot import Snapshot
@@ -30,17 +32,17 @@ def test_the_time_left_counts_every_later_phase_and_no_compiling():
     measured: dict[Kind, float] = {}
     # The first row of the first phase holds the time of compiling.
     assert seconds_left(method, 0, 0.0, snapshot("warm-up", 100, 400, 1.0), measured) is None
-    left = seconds_left(method, 0, 0.0, snapshot("warm-up", 200, 400, 100.0), measured)
-    assert left == pytest.approx(200 * 0.01 + 1000 * 0.001 + 800 * 0.013)
-    left = seconds_left(method, 1, 0.0, snapshot("noise law", 100, 1000, 1.0), measured)
-    assert left == pytest.approx(900 * 0.001 + 800 * 0.013)
-    left = seconds_left(method, 1, 0.0, snapshot("noise law", 200, 1000, 500.0), measured)
-    assert left == pytest.approx(800 * 0.002 + 800 * 0.013)
-    left = seconds_left(method, 2, 0.0, snapshot("joint", 200, 266, 50.0), measured)
-    assert left == pytest.approx((66 + 534) * 0.02)
+    found = seconds_left(method, 0, 0.0, snapshot("warm-up", 200, 400, 100.0), measured)
+    assert found == pytest.approx(200 * 0.01 + 1000 * 0.001 + 800 * 0.013)
+    found = seconds_left(method, 1, 0.0, snapshot("noise law", 100, 1000, 1.0), measured)
+    assert found == pytest.approx(900 * 0.001 + 800 * 0.013)
+    found = seconds_left(method, 1, 0.0, snapshot("noise law", 200, 1000, 500.0), measured)
+    assert found == pytest.approx(800 * 0.002 + 800 * 0.013)
+    found = seconds_left(method, 2, 0.0, snapshot("joint", 200, 266, 50.0), measured)
+    assert found == pytest.approx((66 + 534) * 0.02)
     # A phase that ends early leaves none of its steps, and the last one none at all.
-    left = seconds_left(method, 3, 0.0, snapshot("joint", 200, 266, 50.0), measured)
-    assert left == pytest.approx(534 * 0.02)
+    found = seconds_left(method, 3, 0.0, snapshot("joint", 200, 266, 50.0), measured)
+    assert found == pytest.approx(534 * 0.02)
     assert seconds_left(method, 4, 0.0, snapshot("cooling", 534, 534, 50.0), measured) == 0.0
     budget = dataclasses.replace(method, minutes=0.1)
     assert seconds_left(budget, 3, 2.0, snapshot("joint", 200, 266, 50.0), measured) == 4.0
@@ -51,7 +53,8 @@ def test_every_phase_of_a_fit_has_a_time_left(decay_problem, decay_readings, sma
     fit(decay_problem, decay_readings, small_method(200, log_every=25), progress=seen.append)
     assert {each.phase for each in seen if each.seconds_left is not None} == {"warm-up", "noise law", "joint"}
     assert seen[-1].seconds_left == 0.0
-    assert detail(seen[-1]).endswith("0 s left")
+    assert left(seen[-1]) == "0 s left"
+    assert left(seen[0]) == ""
 
 
 def test_the_estimate_of_time_counts_every_phase(decay_problem, decay_readings, monkeypatch):
@@ -106,3 +109,28 @@ def test_splines_say_which_start_is_tried_and_which_is_continued(decay_problem, 
 @pytest.mark.parametrize(("seconds", "said"), [(4.4, "4 s"), (89.0, "89 s"), (91.0, "2 min"), (7200.0, "2.0 h")])
 def test_a_time_is_said_in_the_unit_that_suits_it(seconds, said):
     assert duration(seconds) == said
+
+
+def test_output_that_is_no_terminal_has_no_width_even_in_colour(monkeypatch, capfd):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    table = Table("name", "value", box=None)
+    table.add_row("a long name of a coefficient", "6.0476123e-07")
+    Console().print(table)
+    assert "6.0476123e-07" in capfd.readouterr().out
+
+
+def test_a_terminal_that_is_too_narrow_cuts_no_number(capfd):
+    console = Console()
+    console.width = 12
+    table = Table("name", "value", box=None)
+    table.add_row("coefficient", "6.0476123e-07")
+    console.print_whole(table)
+    assert "6.0476123e-07" in capfd.readouterr().out
+    assert console.width == 12
+    table = Table(*prose("method", "what it is"), box=None)
+    table.add_row("a_long_name_of_a_method", "words")
+    console.print(table)
+    words = capfd.readouterr().out
+    assert "…" not in words
+    assert "a_long" in words

@@ -149,7 +149,7 @@ def _show_coordinates(told: dict[str, Any], console: Console) -> None:
         since = f" since {entry['origin'][:16].replace('T', ' ')}" if entry["origin"] else ""
         unit = f"{entry['unit'] or ''}{since}"
         rows.add_row(name, _span(entry["range"]), _span(entry["read"]), str(entry["different"]), escape(unit))
-    console.print(rows)
+    console.print_whole(rows)
 
 
 def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> None:
@@ -159,13 +159,13 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
         rows.add_row(name, *numbers, escape(entry["unit"] or ""))
     for name in told["hidden"]:
         rows.add_row(name, "hidden", "", "", "", escape(problem.units.get(name, "")))
-    console.print(rows)
+    console.print_whole(rows)
     if problem.unknowns:
         rows = Table("unknown", "start", "low", "high", box=None, pad_edge=False)
         for name, unknown in problem.unknowns.items():
             bounds = ("" if bound is None else f"{bound:g}" for bound in (unknown.low, unknown.high))
             rows.add_row(name, "natural size" if unknown.start is None else f"{unknown.start:g}", *bounds)
-        console.print(rows)
+        console.print_whole(rows)
 
 
 def _span(pair: list[float]) -> str:

@@ -113,6 +113,6 @@ def _show(scored: Sequence[Scored], how: str, out: Path, console: Console) -> No
             *([density] if with_law else []), *(f"{each.result.unknowns[name]:.5g}" for name in names),
             f"{100 * each.result.flagged.mean():.1f} %", f"{each.result.seconds:.0f}", each.result.status.name.lower(),
         )  # fmt: skip
-    console.print(shown)
+    console.print_whole(shown)
     console.print(escape(f"misfit and log-density: medians; {how}"), soft_wrap=True, highlight=False)
     console.print(escape(f"table {out / WHOLE}, picture {out / 'comparison.png'}"), soft_wrap=True, highlight=False)

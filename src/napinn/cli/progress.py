@@ -22,15 +22,16 @@ def progress_display(title: str, console: Console) -> Iterator[Callable[[Snapsho
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[detail]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None, detail="starting")
+        task = bar.add_task(title, total=None, detail="starting", left="")
 
         def show(snapshot: Snapshot) -> None:
             bar.update(
                 task, description=f"{title} · {snapshot.phase}", total=snapshot.total, completed=snapshot.done,
-                detail=detail(snapshot),
+                detail=detail(snapshot), left=left(snapshot),
             )  # fmt: skip
 
         yield show
@@ -46,8 +47,8 @@ class _Lines:
         if not finished and time.monotonic() - self.last < wait:
             return
         self.last, self.phase = time.monotonic(), snapshot.phase
-        text = f"{self.title} · {snapshot.phase} {snapshot.step}/{snapshot.steps}  {detail(snapshot)}"
-        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
+        text = f"{self.title} · {snapshot.phase} {snapshot.step}/{snapshot.steps}  {detail(snapshot)}  {left(snapshot)}"
+        self.console.print(text.rstrip(), soft_wrap=True, highlight=False, markup=False)
 
 
 def detail(snapshot: Snapshot) -> str:
@@ -58,9 +59,12 @@ def detail(snapshot: Snapshot) -> str:
             parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
         rate = snapshot.steps_a_second
         parts.append(f"{rate:.{0 if rate >= 10.0 else 1}f} steps/s")
-    if snapshot.seconds_left is not None:
-        parts.append(f"{duration(snapshot.seconds_left)} left")
     return "  ".join(parts)
+
+
+def left(snapshot: Snapshot) -> str:
+    """How long the fit still takes; empty text where that is not known."""
+    return "" if snapshot.seconds_left is None else f"{duration(snapshot.seconds_left)} left"
 
 
 def duration(seconds: float) -> str:

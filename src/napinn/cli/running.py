@@ -167,7 +167,7 @@ def show_unknowns(result: FitResult, console: Console) -> None:
         interval = f" ({known[name]})" if name in known else ""
         unit = [escape(units[name])] if with_units else []
         table.add_row(name, f"{value:.6g}{interval}", *unit, _start(result.problem.unknowns[name]))
-    console.print(table)
+    console.print_whole(table)
     if result.certainty is not None:
         console.print(f"in brackets 95 % intervals, from {result.certainty.source}", highlight=False)
 

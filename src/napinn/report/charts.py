@@ -16,7 +16,7 @@ from napinn.equations import symbol
 from napinn.model import FLAG_BELOW
 from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import places_of, time_of
+from napinn.report.view import time_of, widest_places
 from napinn.result import FitResult
 from napinn.robust import robust_std
 
@@ -196,7 +196,7 @@ def sensors_chart(result: FitResult) -> Chart | None:
     if len(table) < 2:
         return None
     problem = result.problem
-    names = places_of(result.readings)
+    names = widest_places(result.readings)
     share = 100 * table["flagged_share"].to_numpy()
     custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor), verdict]
               for sensor, flagged, count, verdict in zip(table.index, share, table["readings"], table["verdict"],

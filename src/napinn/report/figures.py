@@ -19,7 +19,7 @@ from napinn.model import FLAG_BELOW
 from napinn.report.charts import gate_curve, noise_edges, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import places_of, view_of
+from napinn.report.view import view_of, widest_places
 from napinn.result import FitResult
 
 FIELD_MAP = "cividis"
@@ -144,9 +144,9 @@ def draw_sensors(result: FitResult, axes: Axes) -> None:
     where there is one place and time; bars otherwise."""
     table = result.sensors_table()
     share = 100 * table["flagged_share"].to_numpy()
-    places = places_of(result.readings)
-    if len(places) >= 2:
-        across, up = places[:2]
+    places = widest_places(result.readings)
+    if len(places) == 2:
+        across, up = places
         dots = axes.scatter(table[across], table[up], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3)
         axes.figure.colorbar(dots, ax=axes, label="flagged, %")
         axes.set_xlabel(label(result.problem, across))

@@ -66,6 +66,15 @@ def places_of(readings: Readings) -> tuple[str, ...]:
     return tuple(name for name in readings.coordinates if name != time_of(readings))
 
 
+def widest_places(readings: Readings) -> tuple[str, ...]:
+    """The places by which a map of sensors is drawn: the two along which they differ most, in their own order.
+
+    Sensors in an upright plane share one place, and a map over it would be a line."""
+    places = places_of(readings)
+    spans = {name: np.ptp(readings.points[:, readings.coordinates.index(name)]) for name in places}
+    return tuple(name for name in places if name in sorted(spans, key=lambda each: -spans[each])[:2])
+
+
 def view_of(problem: Problem, readings: Readings) -> View:
     names, time, places = tuple(problem.coordinates), time_of(readings), places_of(readings)
     if len(names) == 1:

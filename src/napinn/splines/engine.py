@@ -93,7 +93,9 @@ class Fit:
 class Engine:
     """A fit in the making; `run` makes it."""
 
-    def __init__(self, task: Task, seed: int, screen: Screen, watch: StagedWatch, journal: Journal | None = None) -> None:
+    def __init__(
+        self, task: Task, seed: int, screen: Screen, watch: StagedWatch, journal: Journal | None = None
+    ) -> None:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
         self.journal = journal or Journal()
         self.first = np.ones(len(task.unknowns))
