@@ -55,6 +55,9 @@ def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
     problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
     tables = [path for path in paths if path not in problems and not os.path.isdir(path)]
     if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
+        for path in paths:
+            if not os.path.lexists(path):
+                raise InputError(f"{path} does not exist; check the path.")
         raise InputError(
             "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
         )

@@ -255,7 +255,12 @@ def _curve(result: FitResult, field: str, axes: Axes) -> None:
     chosen = np.flatnonzero(result.readings.field_index == result.problem.outputs.index(field))
     chosen = chosen[thinned(len(chosen), MOST_POINTS)]
     places, values, flagged = result.readings.points[chosen, 0], result.readings.values[chosen], result.flagged[chosen]
-    axes.plot(grid, result.field.at(**{name: grid})[field], color=LINE, label="fitted field")
+    fitted = result.field.at(**{name: grid})[field]
+    if result.certainty is not None:
+        spread = result.certainty.spread(grid[:, None])[:, result.problem.outputs.index(field)]
+        axes.fill_between(grid, fitted - 2.0 * spread, fitted + 2.0 * spread, color=GOOD, alpha=0.2, linewidth=0,
+                          label="± 2 deviations")  # fmt: skip
+    axes.plot(grid, fitted, color=LINE, label="fitted field")
     axes.scatter(places[~flagged], values[~flagged], s=12, color=GOOD, label="good", linewidths=0)
     axes.scatter(places[flagged], values[flagged], s=26, color=FLAGGED, marker="x", label="flagged")
     axes.set_xlabel(label(result.problem, name))
