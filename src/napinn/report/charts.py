@@ -3,7 +3,6 @@
 Colours are names (`@good`), which the page turns into those of its light or dark dress; arrays are packed or refer to
 columns of the readings."""
 
-import dataclasses
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ REACH = 8.0
 """Robust standard deviations that the axis of a noise law reaches where no reading is judged."""
 MARGIN = 0.2
 """Share of the range of good misfits that is added at either end, where flagged ones begin."""
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ def gate_chart(result: FitResult) -> Chart | None:
         )  # fmt: skip
     steepness, cutoff = gate
     layout = axes("standardised log-density [deviations]", "reliability (0 to 1)")
-    layout["shapes"] = [_line(y=FLAG_BELOW)]
+    layout["shapes"] = [dotted(y=FLAG_BELOW)]
     caption = (
         f"How a misfit becomes a reliability: steepness {steepness:.3g}, cutoff {cutoff:.3g} deviations below the "
         "mean. Below the dotted line a reading is flagged."
@@ -170,7 +168,7 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
     ):
         data = [_misfit_trace(kind, source, number) for kind in ("good", "flagged")]
         layout = axes(across, misfit_label(problem, field))
-        layout["shapes"] = [_line(y=0.0)]
+        layout["shapes"] = [dotted(y=0.0)]
         against = symbol(along) if name == "along" else "predicted value"
         charts.append(
             Chart(f"misfit-{name}-{number}", f"Misfits against {against}", f"{said} {note}".strip(), data, layout,
@@ -228,65 +226,8 @@ def sensors_chart(result: FitResult) -> Chart | None:
     return Chart("sensors", "Sensors by reliability", caption, [trace], layout)
 
 
-def history_charts(result: FitResult) -> list[Chart]:
-    history = result.history
-    if history.empty:
-        return []
-    losses = [name for name in ("total", "equation", "data") if name in history]
-    charts = [_history(result, "losses", "Losses", "loss (dimensionless)", losses, log=True)]
-    charts += [_coefficient(result, name) for name in result.unknowns]
-    if {"steepness", "cutoff"} <= set(history):
-        charts.append(
-            _history(result, "gate-history", "Gate", "steepness, cutoff (dimensionless)", ["steepness", "cutoff"])
-        )
-    if "rejected" in history and (history["rejected"] > 0).any():
-        charts.append(_history(result, "flagged-history", "Share flagged", "share of readings (0 to 1)", ["rejected"]))
-    return charts
-
-
-def _history(result: FitResult, name: str, title: str, up: str, lines: Sequence[str], log: bool = False) -> Chart:
-    history = result.history
-    steps = packed(history["step"].to_numpy(float))
-    data = []
-    for dash, line in zip(DASHES * len(lines), lines, strict=False):
-        values = history[line].to_numpy(float)
-        if log:
-            values = np.where(values > 0, values, np.nan)
-        data.append(
-            {"type": "scatter", "mode": "lines", "name": symbol(line), "x": steps, "y": packed(values, "f8"),
-             "line": {"color": "@ink" if dash == "solid" else "@good" if dash == "dash" else "@flagged", "dash": dash,
-                      "width": 1.8}, "hovertemplate": "step %{x}<br>%{y:.5g}"}
-        )  # fmt: skip
-    layout = axes("training step", up)
-    if log:
-        layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": 1}
-    layout |= _phase_marks(result)
-    return Chart(name, title, "", data, layout)
-
-
-def _coefficient(result: FitResult, name: str) -> Chart:
-    """One coefficient on a scale of its own, because coefficients may differ by orders of magnitude, with its
-    interval."""
-    chart = _history(result, f"unknown-{name}", f"Coefficient {symbol(name)}", label(result.problem, name), [name])
-    interval = None if result.certainty is None else result.certainty.intervals.get(name)
-    if interval is None or not interval.bounded:
-        return chart
-    layout = {**chart.layout, "shapes": [*chart.layout["shapes"], _line(y=interval.low), _line(y=interval.high)]}
-    return dataclasses.replace(chart, layout=layout, caption="Dotted: the ends of its 95 % interval.")
-
-
-def _phase_marks(result: FitResult) -> Json:
-    starts = result.history.groupby("phase", sort=False)["step"].min()
-    marks = [_line(x=float(step)) for step in list(starts)[1:]]
-    names = [
-        {"x": float(step), "xanchor": "left", "y": 1.0, "yref": "paper", "yanchor": "top", "textangle": -90,
-         "showarrow": False, "text": html.escape(str(phase)), "font": {"size": 11, "color": "@soft"}}
-        for phase, step in starts.items()
-    ]  # fmt: skip
-    return {"shapes": marks, "annotations": names}
-
-
-def _line(x: float | None = None, y: float | None = None) -> Json:
+def dotted(x: float | None = None, y: float | None = None) -> Json:
+    """A dotted line across a chart, upright at `x` or level at `y`."""
     line: Json = {"type": "line", "line": {"color": "@soft", "width": 1, "dash": "dot"}}
     if x is not None:
         return {**line, "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}

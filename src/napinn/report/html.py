@@ -16,9 +16,10 @@ from napinn.equations import symbol
 from napinn.intervals import spread_on
 from napinn.io.whole import write_whole
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
-from napinn.report.charts import Chart, charts_of, error_chart, history_charts, sensors_chart
+from napinn.report.charts import Chart, charts_of, error_chart, sensors_chart
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
 from napinn.report.conditions import conditions_table
+from napinn.report.course import history_charts
 from napinn.report.document import page
 from napinn.report.labels import label
 from napinn.report.trust import checks_table
