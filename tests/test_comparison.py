@@ -223,7 +223,8 @@ def test_what_was_guessed_of_the_readings_is_said(decay_table, finished, tmp_pat
     ("arguments", "said"),
     [
         (["RUN"], "one run cannot be compared"),
-        (["RUN", "a.csv"], "a problem file (.yaml) and a table of readings, or two or more run folders"),
+        (["RUN", __file__], "a problem file (.yaml) and a table of readings, or two or more run folders"),
+        (["RUN", "runs/mistyped"], "runs/mistyped does not exist"),
         (["a.yaml", "a.csv", "-m", "pin"], "there is no method 'pin'"),
         (["a.yaml", "a.csv", "-m", ","], "no method is named"),
         (["a.yaml", "a.csv"], "does not exist"),

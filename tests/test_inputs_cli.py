@@ -63,6 +63,9 @@ def test_a_problem_is_begun_checked_fitted_in_one_line_and_predicted(folder, mon
     assert told["equations"] == ["∂T/∂t = D ∂²T/∂x²"]
     assert told["fields"]["T"]["readings"] == 60
     assert told["sensors"]["count"] == 5
+    again = ["check", "readings.csv", "--problem", "problem.yaml", "--no-time", "--json"]
+    assert json.loads(run(monkeypatch, capfd, *again)[1]) == told
+    assert run(monkeypatch, capfd, *again, "-e", "T_t = D*T_xx")[0] == 2
 
     one_line = ["fit", "readings.csv", "-e", "T_t = D*T_xx", "-u", "D=0.1,positive", "-m", "pinn", "--steps", "20"]
     code, out, err = run(monkeypatch, capfd, *one_line)

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from known_results import known
 from napinn import Problem, Unknown, fit, read_table
 from napinn.equations import mathml
+from napinn.intervals import Certainty, FieldSpread, Interval
 from napinn.methods import pinn
 from napinn.networks import MLP
-from napinn.report.charts import gate_curve, noise_chart, scores
+from napinn.report.charts import gate_curve, noise_chart, noise_edges, scores
 from napinn.report.columns import packed, quantised, thinned
 from napinn.report.html import report_html
 from napinn.report.view import Kind, view_of
@@ -46,7 +48,8 @@ def said(problem: Problem, values: dict[str, float] | None = None) -> str:
         ("u_t = D*u_xx", {"D": 1.0}, "[∂u]/[∂t]=D [∂^2u]/[∂x^2]"),
         ("u_t - (a + u)*u_x = 0", {"a": 1.0}, "[∂u]/[∂t]−(a+u) [∂u]/[∂x]=0"),
         ("u_t = u_x**2/k_1", {"k_1": 1.0}, "[∂u]/[∂t]=[([∂u]/[∂x])^2]/[k_1]"),
-        ("u_xt = -omega*sin(pi*x)*u", {"omega": 1.0}, "[∂^2u]/[∂x∂t]=−ω sin(π x) u"),
+        ("u_xt = -omega*sin(pi*x)*u", {"omega": 1.0}, "[∂^2u]/[∂x∂t]=−ω·sin(π·x)·u"),
+        ("u_t = k*Ca*Cb**2*(1 - u)", {"k": 1.0, "Ca": 1.0, "Cb": 1.0}, "[∂u]/[∂t]=k·Ca·Cb^2 (1−u)"),
     ],
 )
 def test_an_equation_is_written_as_on_paper(equation, unknowns, expected):
@@ -55,7 +58,7 @@ def test_an_equation_is_written_as_on_paper(equation, unknowns, expected):
 
 def test_the_numbers_found_stand_in_the_equation():
     problem = problem_of("u_t = 2*a*u_xx - b*u", a=1.0, b=1.0)
-    assert said(problem, {"a": 0.3, "b": -1.5e-7}) == "[∂u]/[∂t]=2×0.3 [∂^2u]/[∂x^2]−(−1.5×10^−7) u"
+    assert said(problem, {"a": 0.3, "b": -1.5e-7}) == "[∂u]/[∂t]=2×0.3 [∂^2u]/[∂x^2]−(−1.5×10^−7)·u"
 
 
 def test_a_long_equation_breaks_before_its_terms():
@@ -165,3 +168,104 @@ def test_nothing_in_the_bundle_can_end_it(finished):
 def test_an_unknown_without_a_start_is_reported_as_begun_at_its_natural_size(finished):
     problem = dataclasses.replace(finished.problem, unknowns={"k": Unknown()})
     assert "started at its natural size" in report_html(dataclasses.replace(finished, problem=problem))
+
+
+def bundle_of(page: str) -> dict:
+    return json.loads(page.split('id="bundle">')[1].split("</script>")[0])
+
+
+class Known(FieldSpread):
+    """A spread of 0.1 + t in every field."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.time, self.fields = list(problem.coordinates).index("t"), len(problem.outputs)
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        return np.repeat(0.1 + points[:, [self.time]], self.fields, axis=1)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+def with_certainty(result, **intervals):
+    found = {name: Interval(low, high, 0.1) for name, (low, high) in intervals.items()}
+    return dataclasses.replace(result, certainty=Certainty(found, "3 sensors", Known(result.problem)))
+
+
+@pytest.mark.parametrize("names", ["t", "xt", "tx", "xyt", "tzyx"])
+def test_the_uncertainty_of_the_field_is_a_layer_on_the_same_nodes(names):
+    equation = " + ".join(f"u_{name}" for name in names) + " = 0"
+    problem = Problem(dict.fromkeys(names, (0.0, 1.0)), ("u",), (equation,))
+    field = bundle_of(report_html(with_certainty(known(problem, {}, lambda *_: 1.0))))["field"]
+    view = view_of(problem, known(problem, {}, lambda *_: 1.0).readings)
+    spread = unpacked(field["spread"][0]).reshape([len(view.axes[name]) for name in view.order])
+    expected = view.values(lambda points: 0.1 + points[:, [names.index("t")]], tuple(names))[0]
+    np.testing.assert_allclose(spread, expected, atol=1e-4)
+
+
+def test_a_page_without_uncertainty_offers_no_layer(finished):
+    page = report_html(dataclasses.replace(finished, certainty=None))
+    assert bundle_of(page)["field"]["spread"] is None
+    assert "standard deviations of the field" not in page
+    problem = Problem({"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = u_xx",))
+    assert 'value="spread"' in report_html(with_certainty(known(problem, {}, lambda *_: 1.0)))
+    assert 'value="spread"' not in report_html(known(problem, {}, lambda *_: 1.0))
+
+
+def test_each_condition_is_listed_with_how_far_it_is_missed():
+    conditions = ("u = 0 at x = 0", "u_x = 0 at x = 1", "0 = u_x at t = 0")
+    problem = Problem(
+        {"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = u_xx",), conditions=conditions, units={"u": "K", "x": "m", "t": "s"}
+    )
+    page = report_html(known(problem, {}, lambda x, t: x))
+    rows = [[re.sub("<.*?>", "", cell) for cell in re.findall("<td>(.*?)</td>", row)]
+            for row in re.findall("<tr>(.*?)</tr>", page) if " at " in row]  # fmt: skip
+    assert [(row[0], row[1], row[3]) for row in rows] == [
+        ("u = 0 at x = 0", "0 K", "met"),
+        ("∂u/∂x = 0 at x = 1", "1 K/m", "missed"),
+        ("0 = ∂u/∂x at t = 0", "1 K/m", "missed"),
+    ]
+    free = dataclasses.replace(problem, conditions=())
+    assert "<h2>Conditions</h2>" not in report_html(known(free, {}, lambda x, t: x))
+
+
+def test_a_period_is_listed_as_a_condition():
+    problem = Problem({"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = u_xx",), periodic=("x",), units={"u": "K"})
+    page = report_html(known(problem, {}, lambda x, t: 3.0 * x + t))
+    assert "<td>u periodic in x</td><td>3 K</td>" in page
+
+
+def test_each_coefficient_has_a_chart_of_its_own_with_its_interval():
+    problem = problem_of("u_t = a*u_xx - b*u", a=1.0, b=1.0)
+    history = pd.DataFrame({"phase": "p", "step": [1, 2], "total": 1.0, "equation": 1.0, "data": 1.0,
+                            "a": [1e-6, 2e-6], "b": [1e6, 2e6]})  # fmt: skip
+    result = dataclasses.replace(known(problem, {"a": 2e-6, "b": 2e6}, lambda *_: 1.0), history=history)
+    charts = bundle_of(report_html(with_certainty(result, a=(1e-6, 3e-6))))["charts"]
+    assert unpacked(charts["unknown-a"]["data"][0]["y"]).tolist() == [1e-6, 2e-6]
+    assert unpacked(charts["unknown-b"]["data"][0]["y"]).tolist() == [1e6, 2e6]
+    assert [shape["y0"] for shape in charts["unknown-a"]["layout"]["shapes"]] == [1e-6, 3e-6]
+    assert charts["unknown-b"]["layout"]["shapes"] == []
+
+
+def test_outliers_do_not_stretch_the_axis_of_the_noise_law():
+    problem = problem_of("u_t = u_xx")
+    rng = np.random.default_rng(0)
+    noise = np.concatenate([rng.normal(0.0, 1.0, 1000), rng.uniform(50.0, 1000.0, 100)])
+    readings = readings_at({"x": rng.random(1100), "t": rng.random(1100)}, problem)
+    readings = dataclasses.replace(readings, values=noise)
+    result = known(problem, {}, lambda *_: 0.0, readings=readings)
+    # A method that judges no reading: eight robust deviations.
+    edges = noise_edges(result, 0)
+    assert edges[0] > -8.0
+    assert 8.0 < edges[-1] < 14.0
+    assert "100 misfits lie beyond the ends of the axis." in noise_chart(result, 0).caption
+    # A method that has flagged them: those that are good.
+    flagged = dataclasses.replace(result, reliability=(noise < 10.0).astype(float))
+    assert noise_edges(flagged, 0)[-1] < 6.0
+
+
+def test_misfits_that_a_law_was_learned_of_and_that_are_good_stay_on_its_axis(finished):
+    good = dataclasses.replace(finished, reliability=np.ones(len(finished.readings)))
+    low, high = np.quantile(finished.misfits, [0.001, 0.999])
+    assert noise_edges(good, 0)[0] < low < high < noise_edges(good, 0)[-1]
+    assert np.ptp(noise_edges(good, 0)) > 2.0 * np.ptp(noise_edges(finished, 0))

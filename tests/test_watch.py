@@ -24,7 +24,8 @@ from napinn.snapshot import Snapshot
 def snapshot(done: int, total: int = 100) -> Snapshot:
     losses = {"total": 1.0 / done, "equation": 0.5 / done, "data": 0.5 / done, "rejected": 0.1, "surprise": 1.0}
     gate = {"steepness": 5.0, "cutoff": 2.0, "scale": 1.0}
-    return Snapshot("joint", done, total, done, total, losses, {"k": 0.8}, gate, 0.1, 100.0)
+    found = {"k": 0.8, "big": 8e6}
+    return Snapshot("joint", done, total, done, total, losses, found, gate, 0.1, 100.0, seconds_left=200.0)
 
 
 @contextlib.contextmanager
@@ -55,7 +56,7 @@ def test_a_history_grows_in_whole_files(tmp_path):
         record(snapshot(done))
         assert pd.read_csv(tmp_path / "history.csv")["step"].tolist()[-1] == done
     told = status(tmp_path)
-    assert (told["state"], told["progress"]["done"], told["unknowns"]) == ("running", 30, ["k"])
+    assert (told["state"], told["progress"]["done"], told["unknowns"]) == ("running", 30, ["k", "big"])
     assert {path.name for path in tmp_path.iterdir()} == {"history.csv", "progress.json"}
 
 
@@ -122,6 +123,9 @@ def test_the_page_follows_the_fit(tmp_path):
         wait.until(lambda d: "step 30 of 100" in d.find_element(By.ID, "state").text)
         drawn = "return Array.from(document.getElementById('unknowns').data[0].x)"
         wait.until(lambda d: d.execute_script(drawn) == [10, 20, 30])
+        assert "3 min left" in driver.find_element(By.ID, "state").text
+        axes = "const l = document.getElementById('unknowns').layout; return [l.yaxis, l.yaxis2].map(a => a.title.text)"
+        assert driver.execute_script(axes) == ["k", "big"]
         assert driver.get_log("browser") == []
 
 

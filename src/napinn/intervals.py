@@ -71,21 +71,27 @@ class Certainty:
     """A sentence for every combination of unknowns that the readings do not determine, where these are known."""
 
 
-def with_spread(dataset: xr.Dataset, certainty: Certainty, fields: Sequence[str]) -> xr.Dataset:
-    """A grid of fields with one more variable for each: `u_spread` beside `u`."""
-    axes = {str(name): dataset[name].to_numpy() for name in dataset.sizes}
+def spread_on(axes: Mapping[str, np.ndarray], certainty: Certainty) -> np.ndarray:
+    """The spread of every field on a grid, (f, …); where the grid is fine, drawn straight between fewer nodes.
+
+    Args:
+        axes: the nodes of every coordinate, in the order of the problem.
+        certainty: of the fit."""
     most = max(2, int(MOST_NODES ** (1.0 / len(axes))))
     coarse = {
         name: nodes if len(nodes) <= most else np.linspace(nodes[0], nodes[-1], most) for name, nodes in axes.items()
     }
     mesh = np.meshgrid(*coarse.values(), indexing="ij")
     values = certainty.spread(np.stack([grid.reshape(-1) for grid in mesh], axis=1))
-    shape = mesh[0].shape
-    spread = xr.Dataset(
-        {f"{name}_spread": (tuple(coarse), values[:, i].reshape(shape)) for i, name in enumerate(fields)}, coords=coarse
-    ).interp(axes)
-    for name in fields:
+    spread = xr.DataArray(values.T.reshape(-1, *mesh[0].shape), dims=("field", *coarse), coords=coarse)
+    return spread.interp(dict(axes)).to_numpy()
+
+
+def with_spread(dataset: xr.Dataset, certainty: Certainty, fields: Sequence[str]) -> xr.Dataset:
+    """A grid of fields with one more variable for each: `u_spread` beside `u`."""
+    axes = {str(name): dataset[name].to_numpy() for name in dataset.sizes}
+    for name, values in zip(fields, spread_on(axes, certainty), strict=True):
         units = {key: text for key, text in dataset[name].attrs.items() if key == "units"}
         told = {"long_name": f"standard deviation of the fitted field {name}", **units}
-        dataset[f"{name}_spread"] = spread[f"{name}_spread"].astype(np.float32).assign_attrs(told)
+        dataset[f"{name}_spread"] = (tuple(axes), values.astype(np.float32), told)
     return dataset

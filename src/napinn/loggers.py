@@ -54,6 +54,7 @@ class HistoryFile(Logger):
             "done": snapshot.done,
             "total": snapshot.total,
             "steps_a_second": round(snapshot.steps_a_second, 1),
+            "seconds_left": None if snapshot.seconds_left is None else round(snapshot.seconds_left, 1),
             "unknowns": list(snapshot.unknowns),
         }
         # The record is a convenience: a full disk must not cost the fit.

@@ -1,10 +1,12 @@
 """Networks as a backend: a method of phases is fitted by training, and its model is a network."""
 
 import dataclasses
+import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 
 from napinn.backend import Backend, Estimate, RunOptions
 from napinn.certainty.sure import how_sure
@@ -20,9 +22,13 @@ from napinn.readings import Readings
 from napinn.recipe import Recipe
 from napinn.request import Request
 from napinn.result import FitResult
-from napinn.training import Kind, Method, load
+from napinn.suiting import suited
+from napinn.training import Method, load
 
 TRIED = 20
+"""Steps of each kind that are taken to compile them, and as many again to measure them."""
+AROUND_FIT = 3.0
+"""Seconds that imports, files and the report take."""
 
 
 class Networks(Backend):
@@ -41,15 +47,25 @@ class Networks(Backend):
         return how_sure(result, seed)
 
     def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
-        """From a few steps of the first phase that moves the field, measured once they are compiled.
-
-        Gated steps cost somewhat more, so a whole fit takes somewhat longer."""
+        """From a few steps of every kind of phase that the method has: what compiling takes once, what each step takes
+        as often as it is taken, and what is done before, between and after."""
         assert isinstance(method, Method)
-        first = next(phase for phase in method.phases if phase.kind is not Kind.LAW)
-        phase = dataclasses.replace(first, kind=Kind.PLAIN, steps=2 * TRIED, screen=None)
-        short = dataclasses.replace(method, phases=(phase,), gating=None, log_every=TRIED)
-        history = fit(problem, readings, short).history
-        return Estimate(method.name, float(history["seconds"].iloc[-1]) / TRIED * method.steps)
+        method = suited(method, readings, problem)
+        first_of = {phase.kind: phase for phase in reversed(method.phases)}
+        tried = tuple(
+            dataclasses.replace(phase, name=phase.kind.value, steps=2 * TRIED, patience=None)
+            for phase in method.phases
+            if phase is first_of[phase.kind]
+        )
+        began = time.perf_counter()
+        short = fit(problem, readings, dataclasses.replace(method, phases=tried, log_every=TRIED, minutes=None))
+        whole = time.perf_counter() - began
+        each = seconds_a_step(short.history)
+        around = whole - 2 * TRIED * sum(each.values()) + AROUND_FIT
+        slowest = max(each.values())
+        steps = sum(phase.steps * each.get(phase.kind.value, slowest) for phase in method.phases)
+        trained = steps if method.minutes is None else min(steps, 60.0 * method.minutes)
+        return Estimate(method.name, around + trained)
 
     def held_out(self, result: FitResult) -> np.ndarray:
         method = network_of(result).method
@@ -60,6 +76,13 @@ class Networks(Backend):
 
     def device(self) -> str:
         return jax.devices()[0].platform
+
+
+def seconds_a_step(history: pd.DataFrame) -> dict[str, float]:
+    """By phase, the time of a step in the last row of it: the first ones hold the time of compiling."""
+    steps = history["step"].diff().fillna(history["step"])
+    each = history["seconds"] / steps
+    return {str(phase): float(rows.iloc[-1]) for phase, rows in each.groupby(history["phase"])}
 
 
 BACKEND = Networks()

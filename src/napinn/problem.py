@@ -42,6 +42,7 @@ from napinn.equations import Unknown as UnknownLeaf
 from napinn.errors import InputError, nearest
 from napinn.names import normal
 from napinn.tables import Table
+from napinn.units import Dimensions
 from napinn.unknown import Unknown as Unknown
 
 MOST = {"coordinate": 12, "field": 100, "hidden field": 100, "unknown": 100, "constant": 1000, "table": 100}
@@ -124,6 +125,17 @@ class Problem:
     def wanted(self) -> frozenset[Terms]:
         """The derivatives that the equations need of the network, whichever field they are of."""
         return wanted(self.system)
+
+    @cached_property
+    def dimensions(self) -> Dimensions:
+        """What the equations say of units; conditions are left out, because numbers in them often have a unit."""
+        return Dimensions((each.tree for each in self.written if each.tree is not None), self.units)
+
+    def unit_of(self, name: str) -> str | None:
+        """The unit of a name: the one that was given, or of an unknown the one that follows from the equations."""
+        if name in self.units or name not in self.unknowns:
+            return self.units.get(name)
+        return self.dimensions.unit_of(UnknownLeaf(name))
 
     @property
     def lows(self) -> tuple[float, ...]:

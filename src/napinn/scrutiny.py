@@ -131,6 +131,22 @@ def misses(result: FitResult) -> list[Miss]:
     return found
 
 
+def period_misses(result: FitResult) -> list[Miss]:
+    """How far each field is from repeating itself along each periodic coordinate."""
+    problem, found = result.problem, []
+    for name in problem.periodic:
+        axis = list(problem.coordinates).index(name)
+        points = np.random.default_rng(0).uniform(problem.lows, problem.highs, (PROBES, len(problem.lows)))
+        inside = result.model.derivatives(points, {((),)})
+        first, last = points.copy(), points.copy()
+        first[:, axis], last[:, axis] = problem.coordinates[name]
+        apart = np.sqrt(np.mean((result.model.values(last) - result.model.values(first)) ** 2, axis=0))
+        for field, amount in zip(problem.outputs, apart, strict=True):
+            allowed = _allowed(result, Derivative(field, ((),)), inside)
+            found.append(Miss(f"{field} periodic in {name}", float(amount), allowed))
+    return found
+
+
 def _allowed(result: FitResult, leaf: Derivative, inside: Mapping[tuple, np.ndarray]) -> float:
     """By how much a derivative of a field may be wrong: the noise, or the share of its size that is negligible."""
     column = result.problem.outputs.index(leaf.field)

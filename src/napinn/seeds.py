@@ -4,6 +4,7 @@ The fits run one after another and share the programs that the first compiled. S
 was measured too (`benchmarks/seeds_at_once.py`): on processors it saves little or nothing and takes twice as long to
 compile."""
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from napinn.problem import Problem
 from napinn.readings import Readings
 from napinn.recipe import Recipe
 from napinn.result import FitResult, FitStatus
+from napinn.snapshot import Snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +83,27 @@ def fit_seeds(
         raise InputError(f"several seeds are at least 2, not {seeds}; one fit is `fit`.")
     done: list[FitResult] = []
     for number in range(seed, seed + seeds):
-        result = fit(problem, readings, method, seed=number, progress=progress)
+        one = None if progress is None else _of_seed(progress, number, len(done), seeds)
+        result = fit(problem, readings, method, seed=number, progress=one)
         if result.status is FitStatus.INTERRUPTED:
             return SeedFits(tuple(done or [result]))
         done.append(result)
     return SeedFits(tuple(done))
+
+
+def _of_seed(progress: Progress, seed: int, before: int, seeds: int) -> Progress:
+    """Progress of one of several fits, told as that of all of them: which seed it is, and the time that all take."""
+    began = time.perf_counter()
+
+    def tell(snapshot: Snapshot) -> None:
+        left = snapshot.seconds_left
+        if left is not None:
+            left += (seeds - before - 1) * (time.perf_counter() - began + left)
+        done, total = before * snapshot.total + snapshot.done, seeds * snapshot.total
+        phase = f"seed {seed}, {snapshot.phase}"
+        progress(replace(snapshot, phase=phase, done=done, total=total, seconds_left=left))
+
+    return tell
 
 
 def widened(result: FitResult, table: pd.DataFrame) -> FitResult:

@@ -19,6 +19,8 @@ class Snapshot:
     steps_a_second: float
     said: str = ""
     """What a progress line says in place of loss and pace, where the fit is not a training."""
+    seconds_left: float | None = None
+    """About how long the whole fit still takes, later phases included; None where that is not known."""
 
     def row(self) -> dict[str, float | str]:
         return {

@@ -13,6 +13,7 @@ from napinn.checks import Finding, Weight, estimate, inspect_problem, inspect_re
 from napinn.cli.console import Console
 from napinn.cli.fitting import Choice
 from napinn.cli.main import EXIT_BAD_INPUT
+from napinn.cli.progress import duration
 from napinn.io import read_file
 from napinn.problem import Problem
 from napinn.problem_file import Words, bind_loosely, deduce, load_problem_file, sheet_of
@@ -148,7 +149,7 @@ def _show_coordinates(told: dict[str, Any], console: Console) -> None:
         since = f" since {entry['origin'][:16].replace('T', ' ')}" if entry["origin"] else ""
         unit = f"{entry['unit'] or ''}{since}"
         rows.add_row(name, _span(entry["range"]), _span(entry["read"]), str(entry["different"]), escape(unit))
-    console.print(rows)
+    console.print_whole(rows)
 
 
 def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> None:
@@ -158,21 +159,14 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
         rows.add_row(name, *numbers, escape(entry["unit"] or ""))
     for name in told["hidden"]:
         rows.add_row(name, "hidden", "", "", "", escape(problem.units.get(name, "")))
-    console.print(rows)
+    console.print_whole(rows)
     if problem.unknowns:
         rows = Table("unknown", "start", "low", "high", box=None, pad_edge=False)
         for name, unknown in problem.unknowns.items():
             bounds = ("" if bound is None else f"{bound:g}" for bound in (unknown.low, unknown.high))
             rows.add_row(name, "natural size" if unknown.start is None else f"{unknown.start:g}", *bounds)
-        console.print(rows)
+        console.print_whole(rows)
 
 
 def _span(pair: list[float]) -> str:
     return f"{pair[0]:.4g} … {pair[1]:.4g}"
-
-
-def duration(seconds: float) -> str:
-    """A time as one says it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -55,6 +55,9 @@ def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
     problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
     tables = [path for path in paths if path not in problems and not os.path.isdir(path)]
     if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
+        for path in paths:
+            if not os.path.lexists(path):
+                raise InputError(f"{path} does not exist; check the path.")
         raise InputError(
             "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
         )
@@ -113,6 +116,6 @@ def _show(scored: Sequence[Scored], how: str, out: Path, console: Console) -> No
             *([density] if with_law else []), *(f"{each.result.unknowns[name]:.5g}" for name in names),
             f"{100 * each.result.flagged.mean():.1f} %", f"{each.result.seconds:.0f}", each.result.status.name.lower(),
         )  # fmt: skip
-    console.print(shown)
+    console.print_whole(shown)
     console.print(escape(f"misfit and log-density: medians; {how}"), soft_wrap=True, highlight=False)
     console.print(escape(f"table {out / WHOLE}, picture {out / 'comparison.png'}"), soft_wrap=True, highlight=False)

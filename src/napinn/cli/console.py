@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import rich.console
+from rich.table import Column, Table
 from rich.text import Text
 
 from napinn.errors import printable
@@ -33,11 +34,26 @@ class Console(rich.console.Console):
 
     def __init__(self, *, stderr: bool = False, quiet: bool = False):
         super().__init__(stderr=stderr, quiet=quiet)
-        if not self.is_terminal:
+        # Colours may be asked for where there is no terminal, and such output has no width either.
+        if not (self.is_terminal and self.file.isatty()):
             self.width = WIDE
+
+    def print_whole(self, table: Table) -> None:
+        """Print a table of numbers in full, also where a terminal is narrower: a number that is cut is a wrong one."""
+        before = self._width
+        self.width = WIDE
+        try:
+            self.print(table, crop=False)
+        finally:
+            self._width = before
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
+
+
+def prose(*titles: str) -> list[Column]:
+    """Columns of a table of words, which a narrow terminal breaks and never cuts."""
+    return [Column(title, overflow="fold") for title in titles]
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:

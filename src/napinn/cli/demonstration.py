@@ -86,6 +86,6 @@ def show(rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResul
             f"{row['good_flagged']} of {row['good_readings']}",
             f"{row['seconds']:.0f}",
         )
-    console.print(table)
+    console.print_whole(table)
     console.print(result.status.value, soft_wrap=True)
     console.print(f"run folder {out}, report {out / 'report.html'}", highlight=False, soft_wrap=True, markup=False)

@@ -33,6 +33,9 @@ FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; d
 Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
+ProblemFile = Annotated[
+    Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
+]
 Equations = Annotated[
     list[str] | None,
     typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
@@ -72,9 +75,7 @@ def schema(
 @app.command()
 def fit(
     readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
-    problem: Annotated[
-        Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
-    ] = None,
+    problem: ProblemFile = None,
     equation: Equations = None,
     unknown: Unknowns = None,
     constant: Constants = None,
@@ -189,9 +190,10 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[PROBLEM] READINGS", help="A problem file and a file of readings; with -e only the latter."
+            metavar="[PROBLEM] READINGS", help="A problem file and a file of readings; with -p or -e only the latter."
         ),
     ],
+    problem: ProblemFile = None,
     equation: Equations = None,
     unknown: Unknowns = None,
     constant: Constants = None,
@@ -208,9 +210,10 @@ def check(
     from napinn.problem_file import Words
 
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
-    if len(files) != (1 if lists[0] else 2) or (any(lists) and not lists[0]):
+    named = bool(lists[0]) or problem is not None
+    if len(files) != (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
         raise InputError("give either a problem file and readings, or readings with --equation and its like.")
-    given = Words(*lists) if lists[0] else files[0]
+    given = Words(*lists) if lists[0] else problem or files[0]
     raise typer.Exit(check_command(given, files[-1], Choice(method, steps=steps).check(), time, json))
 
 

@@ -4,12 +4,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from napinn.cli.console import Console
 from napinn.snapshot import Snapshot
 
-SECONDS_BETWEEN_LINES = 15.0
+SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_PHASES = 15.0, 1.0
+"""A new phase has a line of its own, unless it follows the last line at once."""
 
 
 @contextlib.contextmanager
@@ -21,16 +22,16 @@ def progress_display(title: str, console: Console) -> Iterator[Callable[[Snapsho
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=20),
         TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[detail]}"),
-        TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None, detail="starting")
+        task = bar.add_task(title, total=None, detail="starting", left="")
 
         def show(snapshot: Snapshot) -> None:
             bar.update(
                 task, description=f"{title} · {snapshot.phase}", total=snapshot.total, completed=snapshot.done,
-                detail=detail(snapshot),
+                detail=detail(snapshot), left=left(snapshot),
             )  # fmt: skip
 
         yield show
@@ -42,20 +43,32 @@ class _Lines:
 
     def __call__(self, snapshot: Snapshot) -> None:
         finished = snapshot.step == snapshot.steps
-        if not finished and time.monotonic() - self.last < SECONDS_BETWEEN_LINES:
+        wait = SECONDS_BETWEEN_LINES if snapshot.phase == self.phase else SECONDS_BETWEEN_PHASES
+        if not finished and time.monotonic() - self.last < wait:
             return
-        self.last = time.monotonic()
-        text = f"{self.title} · {snapshot.phase} {snapshot.step}/{snapshot.steps}  {detail(snapshot)}"
-        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
+        self.last, self.phase = time.monotonic(), snapshot.phase
+        text = f"{self.title} · {snapshot.phase} {snapshot.step}/{snapshot.steps}  {detail(snapshot)}  {left(snapshot)}"
+        self.console.print(text.rstrip(), soft_wrap=True, highlight=False, markup=False)
 
 
 def detail(snapshot: Snapshot) -> str:
     parts = [snapshot.said or f"loss {snapshot.losses['total']:.4g}"]
     parts += [f"{name} {value:.4g}" for name, value in snapshot.unknowns.items()]
-    if snapshot.said:
-        return "  ".join(parts)
-    if snapshot.gate and snapshot.losses["data"]:
-        parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
-    rate = snapshot.steps_a_second
-    parts.append(f"{rate:.{0 if rate >= 10.0 else 1}f} steps/s")
+    if not snapshot.said:
+        if snapshot.gate and snapshot.losses["data"]:
+            parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
+        rate = snapshot.steps_a_second
+        parts.append(f"{rate:.{0 if rate >= 10.0 else 1}f} steps/s")
     return "  ".join(parts)
+
+
+def left(snapshot: Snapshot) -> str:
+    """How long the fit still takes; empty text where that is not known."""
+    return "" if snapshot.seconds_left is None else f"{duration(snapshot.seconds_left)} left"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits its size."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

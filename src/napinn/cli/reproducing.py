@@ -26,7 +26,7 @@ def list_command(preset: str, seeds: int | None, out: Path | None, as_json: bool
         return 0
     table = Table(box=None, pad_edge=False)
     for title in ("study", "repeats", "what it shows", "fits", "time", "left out"):
-        table.add_column(title, no_wrap=title in ("study", "time"))
+        table.add_column(title, no_wrap=title in ("study", "time"), overflow="fold")
     for line in listed:
         fits = f"{line.fits}" if not line.done else f"{line.fits}, {line.done} done"
         table.add_row(line.study, line.repeats, line.title, fits, _time(line.seconds / cores), line.left_out)

@@ -159,12 +159,15 @@ def show_status(result: FitResult, console: Console) -> None:
 
 
 def show_unknowns(result: FitResult, console: Console) -> None:
-    table = Table("unknown", "found", "start", box=None)
+    units = {name: result.problem.unit_of(name) or "" for name in result.unknowns}
+    with_units = any(units.values())
+    table = Table("unknown", "found", *(["unit"] if with_units else []), "start", box=None)
     known = {} if result.certainty is None else result.certainty.intervals
     for name, value in result.unknowns.items():
         interval = f" ({known[name]})" if name in known else ""
-        table.add_row(name, f"{value:.6g}{interval}", _start(result.problem.unknowns[name]))
-    console.print(table)
+        unit = [escape(units[name])] if with_units else []
+        table.add_row(name, f"{value:.6g}{interval}", *unit, _start(result.problem.unknowns[name]))
+    console.print_whole(table)
     if result.certainty is not None:
         console.print(f"in brackets 95 % intervals, from {result.certainty.source}", highlight=False)
 

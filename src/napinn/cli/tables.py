@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
-from napinn.cli.console import Console
+from napinn.cli.console import Console, prose
 
 
 def methods_command(as_json: bool) -> None:
@@ -36,7 +36,7 @@ def _told(entry: Entry) -> dict[str, Any]:
 
 def _show(title: str, entries: Mapping[str, Entry], counts: dict[str, int]) -> None:
     columns = [title, *(["parameters"] if counts else []), "what it is", "from"]
-    table = Table(*columns, box=None, pad_edge=False)
+    table = Table(*prose(*columns), box=None, pad_edge=False)
     for name, entry in entries.items():
         table.add_row(name, *([f"{counts[name]:,}"] if counts else []), entry.summary, entry.source)
     Console().print(table, "")

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.backend import Progress
-from napinn.cli.console import Console
+from napinn.cli.console import Console, prose
 from napinn.cli.main import EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.errors import storing
@@ -43,7 +43,7 @@ def verify_command(run: Path, refit: bool, as_json: bool) -> int:
 
 
 def show(verification: Verification, console: Console) -> None:
-    table = Table("check", "", "what was found", box=None, pad_edge=False)
+    table = Table(*prose("check", "", "what was found"), box=None, pad_edge=False)
     for check in verification.checks:
         table.add_row(check.name, f"[{COLOURS[check.outcome]}]{check.outcome.value}[/]", escape(check.found))
     console.print(table)

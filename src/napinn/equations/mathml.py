@@ -26,7 +26,8 @@ from napinn.equations.tree import (
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _TIMES, _INVISIBLE_TIMES, _APPLY = "<mo>×</mo>", "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
-_THIN_SPACE = '<mspace width="0.17em"/>'
+_THIN_SPACE = '<mspace width="0.12em"/>'
+_DOT = '<mo lspace="0.12em" rspace="0.12em">·</mo>'
 LONGEST_ROW = 58
 """Characters of the plain text after which an equation goes on in a new row; MathML itself breaks no lines."""
 
@@ -176,15 +177,21 @@ def _product(factors: tuple[tuple[int, Expression], ...], values: Values) -> str
         if power > 0
     ]
     below = [_wrap(child, values, _POWER) for power, child in factors if power < 0]
-    top = _juxtaposed(above) or "<mn>1</mn>"
-    return f"<mfrac>{_row(top)}{_row(_juxtaposed(below))}</mfrac>" if below else top
+    top = _joined(above) or "<mn>1</mn>"
+    return f"<mfrac>{_row(top)}{_row(_joined(below))}</mfrac>" if below else top
 
 
-def _juxtaposed(factors: list[str]) -> str:
-    """Factors side by side; a number after another factor needs its sign, and a function's name room before it."""
+def _joined(factors: list[str]) -> str:
+    """Factors in a row, with a dot between them: without one, `k Ca Cb` cannot be distinguished from one long name.
+
+    Brackets and fractions need no sign before them, and a number needs a cross, because a dot would look decimal."""
     joined = ""
     for factor in factors:
-        begins_with_digit = factor.removeprefix("<msup>").removeprefix("<mrow>").startswith("<mn>")
-        room = _THIN_SPACE if factor.startswith("<mrow><mi>") else ""
-        joined += ((_TIMES if begins_with_digit else _INVISIBLE_TIMES + room) if joined else "") + factor
+        inner = factor.removeprefix("<msup>").removeprefix("<mrow>")
+        if inner.startswith("<mn>"):
+            sign = _TIMES
+        else:
+            needless = inner.removeprefix("<mrow>").startswith(("<mo>(</mo>", "<mfrac>"))
+            sign = _INVISIBLE_TIMES + _THIN_SPACE if needless else _DOT
+        joined += (sign if joined else "") + factor
     return joined

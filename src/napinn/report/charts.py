@@ -15,12 +15,16 @@ from napinn.equations import symbol
 from napinn.model import FLAG_BELOW
 from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import places_of, time_of
+from napinn.report.view import time_of, widest_places
 from napinn.result import FitResult
+from napinn.robust import robust_std
 
 Json = dict[str, Any]
-BINS = 90
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+FEWEST_BINS, BINS = 12, 90
+REACH = 8.0
+"""Robust standard deviations that the axis of a noise law reaches where no reading is judged."""
+MARGIN = 0.2
+"""Share of the range of good misfits that is added at either end, where flagged ones begin."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     field = result.problem.fields[number]
     chosen = result.readings.field_index == number
     misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
-    edges = _edges(misfits)
+    edges = noise_edges(result, number)
     width = edges[1] - edges[0]
     data: list[Json] = []
     for part, name, pattern in ((~flagged, "good", ""), (flagged, "flagged", "/")):
@@ -76,7 +80,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     layout = axes(misfit_label(result.problem, field), density, barmode="stack", bargap=0)
     weighed = "" if result.readings.sigma is None else ", over its known deviation relative to the median one"
     law = (
-        "Line: the law of the noise that napinn learned; nobody told it."
+        "Line: the law of the noise that napinn learned from them."
         if noise
         else "This method learns no law of the noise."
     )
@@ -86,10 +90,27 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     return Chart(f"noise-{number}", f"Noise law of {symbol(field)}", caption, data, layout, number)
 
 
-def _edges(misfits: np.ndarray) -> np.ndarray:
-    low, high = np.quantile(misfits, [0.001, 0.999]) if misfits.size else (-1.0, 1.0)
-    margin = 0.05 * (high - low) or 1.0
-    return np.linspace(low - margin, high + margin, BINS + 1)
+def noise_edges(result: FitResult, number: int) -> np.ndarray:
+    """The edges of the bars in a histogram of misfits, over the misfits that the law is of.
+
+    Flagged readings do not stretch the axis, nor do, where a method judges no readings, misfits beyond eight robust
+    standard deviations: Gaussian noise has none of these, and a few of them would press the law into one bar.
+
+    Args:
+        result: a finished fit.
+        number: of the measured field, in the order of the problem."""
+    chosen = result.readings.field_index == number
+    misfits, good = result.standard_misfits[chosen], ~result.flagged[chosen]
+    shown = misfits[good] if good.any() else misfits
+    if not shown.size:
+        return np.linspace(-1.0, 1.0, FEWEST_BINS + 1)
+    low, high = np.quantile(shown, [0.001, 0.999])
+    if result.problem.fields[number] not in result.noise and (width := robust_std(shown)) > 0.0:
+        middle = float(np.median(shown))
+        low, high = max(low, middle - REACH * width), min(high, middle + REACH * width)
+    margin = MARGIN * (high - low) or 1.0
+    bins = int(np.clip(2.0 * np.sqrt(len(shown)), FEWEST_BINS, BINS))
+    return np.linspace(low - margin, high + margin, bins + 1)
 
 
 def scores(result: FitResult) -> np.ndarray:
@@ -126,7 +147,7 @@ def gate_chart(result: FitResult) -> Chart | None:
         )  # fmt: skip
     steepness, cutoff = gate
     layout = axes("standardised log-density [deviations]", "reliability (0 to 1)")
-    layout["shapes"] = [_line(y=FLAG_BELOW)]
+    layout["shapes"] = [dotted(y=FLAG_BELOW)]
     caption = (
         f"How a misfit becomes a reliability: steepness {steepness:.3g}, cutoff {cutoff:.3g} deviations below the "
         "mean. Below the dotted line a reading is flagged."
@@ -147,7 +168,7 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
     ):
         data = [_misfit_trace(kind, source, number) for kind in ("good", "flagged")]
         layout = axes(across, misfit_label(problem, field))
-        layout["shapes"] = [_line(y=0.0)]
+        layout["shapes"] = [dotted(y=0.0)]
         against = symbol(along) if name == "along" else "predicted value"
         charts.append(
             Chart(f"misfit-{name}-{number}", f"Misfits against {against}", f"{said} {note}".strip(), data, layout,
@@ -173,7 +194,7 @@ def sensors_chart(result: FitResult) -> Chart | None:
     if len(table) < 2:
         return None
     problem = result.problem
-    names = places_of(result.readings)
+    names = widest_places(result.readings)
     share = 100 * table["flagged_share"].to_numpy()
     custom = [[html.escape(str(sensor)), f"{flagged:.1f}", int(count), str(sensor), verdict]
               for sensor, flagged, count, verdict in zip(table.index, share, table["readings"], table["verdict"],
@@ -205,58 +226,8 @@ def sensors_chart(result: FitResult) -> Chart | None:
     return Chart("sensors", "Sensors by reliability", caption, [trace], layout)
 
 
-def history_charts(result: FitResult) -> list[Chart]:
-    history = result.history
-    if history.empty:
-        return []
-    losses = [name for name in ("total", "equation", "data") if name in history]
-    charts = [_history(result, "losses", "Losses", "loss (dimensionless)", losses, log=True)]
-    if result.unknowns:
-        units = {result.problem.units.get(name, "") for name in result.unknowns}
-        unit = next(iter(units)) if len(units) == 1 else "each in its unit"
-        up = f"coefficient [{unit}]" if unit else "coefficient"
-        charts.append(_history(result, "unknowns", "Coefficients", up, list(result.unknowns)))
-    if {"steepness", "cutoff"} <= set(history):
-        charts.append(
-            _history(result, "gate-history", "Gate", "steepness, cutoff (dimensionless)", ["steepness", "cutoff"])
-        )
-    if "rejected" in history and (history["rejected"] > 0).any():
-        charts.append(_history(result, "flagged-history", "Share flagged", "share of readings (0 to 1)", ["rejected"]))
-    return charts
-
-
-def _history(result: FitResult, name: str, title: str, up: str, lines: Sequence[str], log: bool = False) -> Chart:
-    history = result.history
-    steps = packed(history["step"].to_numpy(float))
-    data = []
-    for dash, line in zip(DASHES * len(lines), lines, strict=False):
-        values = history[line].to_numpy(float)
-        if log:
-            values = np.where(values > 0, values, np.nan)
-        data.append(
-            {"type": "scatter", "mode": "lines", "name": symbol(line), "x": steps, "y": packed(values, "f8"),
-             "line": {"color": "@ink" if dash == "solid" else "@good" if dash == "dash" else "@flagged", "dash": dash,
-                      "width": 1.8}, "hovertemplate": "step %{x}<br>%{y:.5g}"}
-        )  # fmt: skip
-    layout = axes("training step", up)
-    if log:
-        layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": 1}
-    layout |= _phase_marks(result)
-    return Chart(name, title, "", data, layout)
-
-
-def _phase_marks(result: FitResult) -> Json:
-    starts = result.history.groupby("phase", sort=False)["step"].min()
-    marks = [_line(x=float(step)) for step in list(starts)[1:]]
-    names = [
-        {"x": float(step), "xanchor": "left", "y": 1.0, "yref": "paper", "yanchor": "top", "textangle": -90,
-         "showarrow": False, "text": html.escape(str(phase)), "font": {"size": 11, "color": "@soft"}}
-        for phase, step in starts.items()
-    ]  # fmt: skip
-    return {"shapes": marks, "annotations": names}
-
-
-def _line(x: float | None = None, y: float | None = None) -> Json:
+def dotted(x: float | None = None, y: float | None = None) -> Json:
+    """A dotted line across a chart, upright at `x` or level at `y`."""
     line: Json = {"type": "line", "line": {"color": "@soft", "width": 1, "dash": "dot"}}
     if x is not None:
         return {**line, "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}

@@ -48,7 +48,7 @@ const napinn = (() => {
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
       modebar: { bgcolor: "@paper", color: "@soft", activecolor: "@ink" },
       hoverlabel: { bgcolor: "@card", bordercolor: "@line", font: { color: "@ink" } },
-      ...figure.layout, xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
+      ...Object.fromEntries(Object.entries(figure.layout).map(([key, value]) => [key, /^[xy]axis/.test(key) ? axis(value) : value])),
     };
     // A printer does not wait for a chart to notice its new size.
     if (root.classList.contains("printing")) Object.assign(layout, { width: place.clientWidth, height: place.clientHeight });

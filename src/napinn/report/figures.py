@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 
 from napinn.equations import symbol
 from napinn.model import FLAG_BELOW
-from napinn.report.charts import gate_curve, scores
+from napinn.report.charts import gate_curve, noise_edges, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
-from napinn.report.view import places_of, view_of
+from napinn.report.view import view_of, widest_places
 from napinn.result import FitResult
 
 FIELD_MAP = "cividis"
@@ -83,11 +83,10 @@ def draw_field(result: FitResult, field: str) -> tuple[Axes, ...]:
 
 def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
     """The learned noise law over the histogram of misfits."""
-    chosen = result.readings.field_index == result.problem.fields.index(field)
+    number = result.problem.fields.index(field)
+    chosen = result.readings.field_index == number
     misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
-    low, high = np.quantile(misfits, [0.001, 0.999])
-    margin = 0.1 * (high - low) or 1.0
-    edges = np.linspace(low - margin, high + margin, 80)
+    edges = noise_edges(result, number)
     width = edges[1] - edges[0]
     for part, colour, name, hatch in ((~flagged, GOOD, "good", None), (flagged, FLAGGED, "flagged", "///")):
         counts, _ = np.histogram(misfits[part], edges)
@@ -145,9 +144,9 @@ def draw_sensors(result: FitResult, axes: Axes) -> None:
     where there is one place and time; bars otherwise."""
     table = result.sensors_table()
     share = 100 * table["flagged_share"].to_numpy()
-    places = places_of(result.readings)
-    if len(places) >= 2:
-        across, up = places[:2]
+    places = widest_places(result.readings)
+    if len(places) == 2:
+        across, up = places
         dots = axes.scatter(table[across], table[up], c=share, cmap=FIELD_MAP, s=28, edgecolors="grey", linewidths=0.3)
         axes.figure.colorbar(dots, ax=axes, label="flagged, %")
         axes.set_xlabel(label(result.problem, across))
@@ -256,7 +255,12 @@ def _curve(result: FitResult, field: str, axes: Axes) -> None:
     chosen = np.flatnonzero(result.readings.field_index == result.problem.outputs.index(field))
     chosen = chosen[thinned(len(chosen), MOST_POINTS)]
     places, values, flagged = result.readings.points[chosen, 0], result.readings.values[chosen], result.flagged[chosen]
-    axes.plot(grid, result.field.at(**{name: grid})[field], color=LINE, label="fitted field")
+    fitted = result.field.at(**{name: grid})[field]
+    if result.certainty is not None:
+        spread = result.certainty.spread(grid[:, None])[:, result.problem.outputs.index(field)]
+        axes.fill_between(grid, fitted - 2.0 * spread, fitted + 2.0 * spread, color=GOOD, alpha=0.2, linewidth=0,
+                          label="± 2 deviations")  # fmt: skip
+    axes.plot(grid, fitted, color=LINE, label="fitted field")
     axes.scatter(places[~flagged], values[~flagged], s=12, color=GOOD, label="good", linewidths=0)
     axes.scatter(places[flagged], values[flagged], s=26, color=FLAGGED, marker="x", label="flagged")
     axes.set_xlabel(label(result.problem, name))

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from napinn.equations import symbol
+from napinn.intervals import spread_on
 from napinn.io.whole import write_whole
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
-from napinn.report.charts import Chart, charts_of, error_chart, history_charts, sensors_chart
+from napinn.report.charts import Chart, charts_of, error_chart, sensors_chart
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
+from napinn.report.conditions import conditions_table
+from napinn.report.course import history_charts
 from napinn.report.document import page
 from napinn.report.labels import label
 from napinn.report.trust import checks_table
@@ -51,12 +54,13 @@ def report_html(
     coordinates = tuple(result.problem.coordinates)
     fitted = view.values(result.field, coordinates)
     errors = None if truth is None else fitted - view.values(truth.field, coordinates)
+    spread = _spread(result, view)
     sensors, noise, history = sensors_chart(result), charts_of(result), history_charts(result)
     against = [] if errors is None else _error_charts(result, view, errors)
     charts = [*([sensors] if sensors else []), *noise, *against, *history]
     bundle = {
         **columns_of(result, view),
-        "field": _field(result, view, fitted, errors),
+        "field": _field(result, view, fitted, errors, spread),
         "along": time_of(result.readings) or next(iter(result.problem.coordinates)),
         "labels": {name: html.escape(label(result.problem, name)) for name in (*coordinates, *result.problem.outputs)},
         "charts": {chart.id: chart.figure() for chart in charts},
@@ -66,7 +70,8 @@ def report_html(
         "<main>",
         answer(result, truth, intervals or _intervals(result)),
         "" if verification is None else _section("Trust check", checks_table(verification)),
-        *_field_and_sensors(result, view, sensors, truth is not None),
+        _section("Conditions", conditions) if (conditions := conditions_table(result)) else "",
+        *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
         _section("Noise and reliability", _grid(noise)),
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
         _section("Training", _grid(history)) if history else "",
@@ -81,7 +86,18 @@ def _intervals(result: FitResult) -> Intervals:
     return {name: (interval.low, interval.high) for name, interval in known.items()}
 
 
-def _field(result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None) -> Json:
+def _spread(result: FitResult, view: View) -> np.ndarray | None:
+    """One standard deviation of every field on the nodes of the view, where it is known everywhere."""
+    if result.certainty is None:
+        return None
+    coordinates = tuple(result.problem.coordinates)
+    found = view.ordered(spread_on({name: view.axes[name] for name in coordinates}, result.certainty), coordinates)
+    return found if np.isfinite(found).all() else None
+
+
+def _field(
+    result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None, spread: np.ndarray | None
+) -> Json:
     problem = result.problem
     low, high = zip(*((float(values.min()), float(values.max())) for values in fitted), strict=True)
     return {
@@ -95,6 +111,7 @@ def _field(result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray
         "low": low,
         "high": high,
         "errors": None if errors is None else [quantised(values) for values in errors],
+        "spread": None if spread is None else [quantised(values) for values in spread],
         "square": _square(result, view),
     }
 
@@ -143,8 +160,8 @@ def _plot(name: str, title: str, caption: str, controls: str = "", notes: Sequen
     )
 
 
-def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, has_truth: bool) -> list[str]:
-    field = _field_figures(result, view, has_truth)
+def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, layers: str) -> list[str]:
+    field = _field_figures(result, view, layers)
     series = _series(sensors is not None) if in_series(result) else ""
     if sensors is None:
         # The only sensor of a curve is drawn on the curve already.
@@ -158,21 +175,22 @@ def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, has
     return [_section("Field", field), _section("Sensors", beside + worst_sensors(result))]
 
 
-def _field_figures(result: FitResult, view: View, has_truth: bool) -> str:
+def _field_figures(result: FitResult, view: View, layers: str) -> str:
     marks = "Dots are readings, pale where reliable; crosses are flagged."
+    band = "" if result.certainty is None else " Shaded: two standard deviations of the field to either side."
     notes = [thinning_note(result, number) for number in range(len(result.problem.outputs))]
     sliders = "".join(_slider(view, name) for name in view.sliders)
     match view.kind:
         case Kind.CURVE:
-            return _plot("field", "Fitted field and readings", "Crosses are flagged readings.", "", notes)
+            return _plot("field", "Fitted field and readings", f"Crosses are flagged readings.{band}", "", notes)
         case Kind.SPACE_TIME:
-            left = _plot("field", "Field over space and time", marks, _layers(has_truth), notes)
-            right = _plot("profile", "Profile at one instant", "The dotted line on the map is this instant.", sliders)
+            left = _plot("field", "Field over space and time", marks, layers, notes)
+            said = f"The dotted line on the map is this instant.{band}"
+            right = _plot("profile", "Profile at one instant", said, sliders)
             return f'<div class="grid">{left}{right}</div>'
         case Kind.MAP:
             # With sliders, all readings of a step are drawn.
-            controls = _layers(has_truth) + sliders
-            return _plot("field", "Fitted field and readings", marks, controls, [] if view.sliders else notes)
+            return _plot("field", "Fitted field and readings", marks, layers + sliders, [] if view.sliders else notes)
 
 
 def _series(several: bool) -> str:
@@ -196,13 +214,18 @@ def _slider(view: View, name: str) -> str:
     )
 
 
-def _layers(has_truth: bool) -> str:
-    if not has_truth:
+def _layers(has_spread: bool, has_truth: bool) -> str:
+    """The choice of what a map shows; empty where there is only the field."""
+    layers = {"fitted": "fitted field"}
+    if has_spread:
+        layers["spread"] = "uncertainty, one standard deviation"
+    if has_truth:
+        layers |= {"truth": "truth", "error": "error, fitted minus true"}
+    if len(layers) == 1:
         return ""
+    options = "".join(f'<option value="{name}">{said}</option>' for name, said in layers.items())
     return (
-        '<div class="slider"><label for="choose-layer">Show</label><select id="choose-layer">'
-        '<option value="fitted">fitted field</option><option value="truth">truth</option>'
-        '<option value="error">error, fitted minus true</option></select></div>'
+        f'<div class="slider"><label for="choose-layer">Show</label><select id="choose-layer">{options}</select></div>'
     )
 
 

@@ -5,7 +5,7 @@ from napinn.problem import Problem
 
 
 def label(problem: Problem, name: str) -> str:
-    unit = problem.units.get(name)
+    unit = problem.unit_of(name)
     return f"{symbol(name)} [{unit}]" if unit else symbol(name)
 
 
@@ -14,7 +14,7 @@ def misfit_label(problem: Problem, field: str) -> str:
 
 
 def with_unit(problem: Problem, name: str, value: float, digits: int = 5) -> str:
-    return f"{value:.{digits}g} {problem.units.get(name, '')}".strip()
+    return f"{value:.{digits}g} {problem.unit_of(name) or ''}".strip()
 
 
 def share(part: int, whole: int) -> str:

@@ -10,6 +10,9 @@
   const RELIABILITY = [[0, "#b3340a"], [0.5, "#f3b27a"], [1, "#ffffff"]];
   const FIELD_MAP = "Cividis";
   const ERROR_MAP = "RdBu";
+  const SPREAD_MAP = "Viridis";
+  // What stands before the name of the field, by layer.
+  const LAYER_WORDS = { error: "error of ", spread: "standard deviation of " };
 
   // Readings ----------------------------------------------------------------------------------------------------
   const spoken = bundle.sensors.map(plain);
@@ -34,6 +37,7 @@
   function layer(name = state.layer) {
     const fitted = unpack(field.values[state.field]);
     if (name === "fitted") return fitted;
+    if (name === "spread") return unpack(field.spread[state.field]);
     const error = unpack(field.errors[state.field]);
     return name === "error" ? error : fitted.map((value, i) => value - error[i]);
   }
@@ -87,18 +91,16 @@
   }
 
   function colours() {
+    if (state.layer === "spread") return { colorscale: SPREAD_MAP, zmin: 0, zmax: layer().reduce((most, value) => Math.max(most, value), 0) };
     if (state.layer !== "error") return { colorscale: FIELD_MAP, zmin: field.low[state.field], zmax: field.high[state.field] };
     const worst = layer().reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     return { colorscale: ERROR_MAP, zmin: -worst, zmax: worst };
   }
 
   function drawField() {
-    const name = field.names[state.field], label = (state.layer === "error" ? "error of " : "") + bundle.labels[name];
+    const name = field.names[state.field], label = (LAYER_WORDS[state.layer] ?? "") + bundle.labels[name];
     if (field.kind === "curve") {
-      const line = (which, more) => ({ type: "scatter", mode: "lines", x: across, y: layer(which), ...more });
-      const lines = [line("fitted", { name: "fitted", line: { color: "@ink", width: 2 } })];
-      if (field.errors) lines.push(line("truth", { name: "truth", line: { color: "@soft", width: 2, dash: "dash" } }));
-      const data = [...readingTraces(readings(false), `at ${field.across}`, "value", false), ...lines];
+      const data = [...curves(across, layer), ...readingTraces(readings(false), `at ${field.across}`, "value", false)];
       return show("field", { data, layout: { xaxis: { title: { text: bundle.labels[field.across] } }, yaxis: { title: { text: label } } } });
     }
     const narrow = byId("field").clientWidth < 420;
@@ -110,7 +112,7 @@
       type: "heatmap", x: across, y: up, z: plane(), zsmooth: "best", ...colours(), colorbar: bar, name: "field",
       hovertemplate: `%{xaxis.title.text}: %{x:.4g}<br>%{yaxis.title.text}: %{y:.4g}<br>${label}: %{z:.4g}<extra></extra>`,
     };
-    const marks = state.layer === "fitted"
+    const marks = state.layer === "fitted" || state.layer === "spread"
       ? readingTraces(readings(!spaceTime && field.sliders.length > 0), `at ${field.across}`, `at ${field.up}`, true) : [];
     const layout = {
       xaxis: { title: { text: bundle.labels[field.across] }, showgrid: false, constrain: "domain" },
@@ -123,6 +125,20 @@
     return drawn;
   }
 
+  // Along one coordinate: the fitted field in its band of two standard deviations, and the truth where it is known.
+  function curves(x, values) {
+    const line = (y, more) => ({ type: "scatter", mode: "lines", x, y, ...more });
+    const fitted = values("fitted"), drawn = [];
+    if (field.spread) {
+      const spread = values("spread"), edge = { line: { width: 0 }, hoverinfo: "skip" };
+      drawn.push(line(fitted.map((value, i) => value - 2 * spread[i]), { ...edge, showlegend: false }));
+      drawn.push(line(fitted.map((value, i) => value + 2 * spread[i]), { ...edge, name: "± 2 deviations", fill: "tonexty", fillcolor: "@band" }));
+    }
+    drawn.push(line(fitted, { name: "fitted", line: { color: "@ink", width: 2 } }));
+    if (field.errors) drawn.push(line(values("truth"), { name: "truth", line: { color: "@soft", width: 2, dash: "dash" } }));
+    return drawn;
+  }
+
   function instantLine() {
     const at = across[state.steps[field.across]];
     return { type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: "#ffffff", width: 2, dash: "dot" } };
@@ -130,15 +146,10 @@
 
   function drawProfile(label) {
     const step = state.steps[field.across], width = across.length;
-    const line = (which, more) => {
-      const values = layer(which);
-      return { type: "scatter", mode: "lines", x: up, y: Array.from(up, (_, row) => values[row * width + step]), ...more };
-    };
-    const lines = [line("fitted", { name: "fitted", line: { color: "@ink", width: 2 } })];
-    if (field.errors) lines.push(line("truth", { name: "truth", line: { color: "@soft", width: 2, dash: "dash" } }));
+    const values = (which) => { const all = layer(which); return Float64Array.from(up, (_, row) => all[row * width + step]); };
     const range = valueRange();
     show("profile", {
-      data: [...readingTraces(readings(true), `at ${field.up}`, "value", false), ...lines],
+      data: [...curves(up, values), ...readingTraces(readings(true), `at ${field.up}`, "value", false)],
       layout: { xaxis: { title: { text: bundle.labels[field.up] } }, yaxis: { title: { text: label }, range } },
     });
   }

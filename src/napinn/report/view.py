@@ -52,6 +52,10 @@ class View:
         shape = tuple(len(self.axes[name]) for name in self.order)
         return np.moveaxis(function(points), 1, 0).reshape(-1, *shape)
 
+    def ordered(self, values: np.ndarray, coordinates: tuple[str, ...]) -> np.ndarray:
+        """An array (f, …) with the coordinates in the order of the problem, brought into `order`."""
+        return np.moveaxis(values, [1 + coordinates.index(name) for name in self.order], range(1, values.ndim))
+
 
 def time_of(readings: Readings) -> str | None:
     axis = time_axis(readings.coordinates, readings.columns.clocks)
@@ -60,6 +64,15 @@ def time_of(readings: Readings) -> str | None:
 
 def places_of(readings: Readings) -> tuple[str, ...]:
     return tuple(name for name in readings.coordinates if name != time_of(readings))
+
+
+def widest_places(readings: Readings) -> tuple[str, ...]:
+    """The places by which a map of sensors is drawn: the two along which they differ most, in their own order.
+
+    Sensors in an upright plane share one place, and a map over it would be a line."""
+    places = places_of(readings)
+    spans = {name: np.ptp(readings.points[:, readings.coordinates.index(name)]) for name in places}
+    return tuple(name for name in places if name in sorted(spans, key=lambda each: -spans[each])[:2])
 
 
 def view_of(problem: Problem, readings: Readings) -> View:

@@ -16,13 +16,29 @@
     }));
   }
 
+  // One panel over the other, because coefficients may differ by orders of magnitude.
+  function coefficients() {
+    const data = lines(latest.unknowns, false), height = 1 / Math.max(data.length, 1);
+    const layout = { showlegend: false, xaxis: { title: { text: "training step" }, anchor: `y${data.length > 1 ? data.length : ""}` } };
+    data.forEach((line, number) => {
+      const key = number ? String(number + 1) : "", top = 1 - number * height;
+      line.yaxis = `y${key}`;
+      layout[`yaxis${key}`] = { title: { text: line.name }, domain: [Math.max(top - 0.9 * height, 0), top] };
+    });
+    return { data, layout: { yaxis: { title: { text: "coefficient" } }, ...layout } };
+  }
+
+  function spoken(seconds) {
+    return seconds < 90 ? `${Math.round(seconds)} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  }
+
   function draw() {
     if (!latest) return;
     const chart = (id, names, title, more = {}) => napinn.show(id, {
       data: lines(names, more.type === "log"), layout: { showlegend: true, xaxis: { title: { text: "training step" } }, yaxis: { title: { text: title }, ...more } },
     });
     chart("losses", ["total", "equation", "data"], "loss (dimensionless)", { type: "log", exponentformat: "power", dtick: 1 });
-    chart("unknowns", latest.unknowns, "coefficient");
+    napinn.show("unknowns", coefficients());
     chart("gate", ["steepness", "cutoff"], "steepness, cutoff (dimensionless)");
     chart("flagged", ["rejected"], "share of readings flagged (0 to 1)");
   }
@@ -31,7 +47,7 @@
     const { state, progress, message, seconds_ago: ago } = latest;
     byId("state").textContent = {
       waiting: "Waiting for the first steps.", finished: `Finished. ${message ?? ""}`,
-      running: progress ? `${progress.phase}, step ${progress.done} of ${progress.total}, ${progress.steps_a_second} steps a second.` : "",
+      running: progress ? `${progress.phase}, step ${progress.done} of ${progress.total}, ${progress.steps_a_second} steps a second${progress.seconds_left === null ? "" : `, ${spoken(progress.seconds_left)} left`}.` : "",
       stopped: "No fit is writing to this folder, and it holds no result.",
     }[state];
     if (state === "running" && ago > 60) byId("state").textContent += ` Last heard ${Math.round(ago)} s ago.`;

@@ -127,7 +127,7 @@ class _Recorder:
     def seconds(self) -> float:
         return time.perf_counter() - self.begun
 
-    def __call__(self, point: Point, happened: str) -> None:
+    def __call__(self, point: Point, happened: str, stage: str) -> None:
         value, unknowns = point.solution.value, self.request.problem.unknowns
         if "undone" not in happened:
             self.newest = point
@@ -143,8 +143,8 @@ class _Recorder:
         total = max(USUAL_POINTS, number + 1)
         mesh = "×".join(str(axis.cells) for axis in point.system.space.axes)
         said = f"ε {point.tolerance:.1g}  {mesh} cells  price {value.price:.3g}"
-        rate = number / max(self.seconds, 1e-9)
-        snapshot = Snapshot("splines", number, total, number, total, losses, found, {}, self.seconds, rate, said)
+        rate, left = number / max(self.seconds, 1e-9), (total - number) * self.seconds / number
+        snapshot = Snapshot(stage, number, total, number, total, losses, found, {}, self.seconds, rate, said, left)
         self.rows.append(snapshot.row())
         self.options.progress(snapshot)
 

@@ -11,7 +11,6 @@ from napinn.splines.descent import (
     FALL,
     Descent,
     Point,
-    Watch,
     bisected,
     marks_of,
     point_of,
@@ -61,6 +60,8 @@ USUAL_STEPS = {1: 400, 2: 500, 3: 150}
 """Steps of a whole fit in units of one at the first mesh, by the number of axes: the mesh grows on the way."""
 SCREENINGS = 2
 
+StagedWatch = Callable[[Point, str, str], None]
+"""Is told of every point, what happened there, and of the stage: which start is tried, or which one is continued."""
 Screen = Callable[[np.ndarray], np.ndarray]
 """From the field at all readings to which readings a faulty sensor spoils."""
 
@@ -92,13 +93,17 @@ class Fit:
 class Engine:
     """A fit in the making; `run` makes it."""
 
-    def __init__(self, task: Task, seed: int, screen: Screen, watch: Watch, journal: Journal | None = None) -> None:
+    def __init__(
+        self, task: Task, seed: int, screen: Screen, watch: StagedWatch, journal: Journal | None = None
+    ) -> None:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
         self.journal = journal or Journal()
         self.first = np.ones(len(task.unknowns))
         """Where the unknowns start."""
         self.all = np.ones(len(task.readings), bool)
         self.start: Start | None = None
+        self.stage = "smoothed readings"
+        """What is being done, in the words of a progress line."""
         self.meter = Meter(FIRST_BUDGET)
 
     def run(self) -> Fit:
@@ -110,9 +115,10 @@ class Engine:
         if not attempts:
             raise NotPositiveError
         best = self._best(attempts)
+        self.stage = f"continuing '{best.name}'" if len(attempts) > 1 else f"start '{best.name}'"
         least = best.least
         level = self._with_first_law(best, start)
-        descent = Descent("last", least, most, self.watch, self.journal)
+        descent = Descent("last", least, most, self._told, self.journal)
         quietest, tolerance = float(best.level.state.sigma[0]), level.tolerance / FALL
         level = descent.run(level.system, level.state, tolerance, LAST[task.dimensions], level, quietest)
         point = self._with_law(rebuilt(level, least), start, least)
@@ -151,6 +157,9 @@ class Engine:
         state = replace(state, unknowns=first_unknowns(system, state))
         return point_of(solve(system, measured_units(system, state), 1.0, state, steps=0, free=False))
 
+    def _told(self, point: Point, happened: str) -> None:
+        self.watch(point, happened, self.stage)
+
     def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
         return doubts_of(point, start, self.first)
 
@@ -163,13 +172,14 @@ class Engine:
 
         def attempt(name: str, first: Start, given: np.ndarray | None, tolerance: float) -> None:
             """From given unknowns, or where there are none from those of the weak form."""
+            self.stage = f"start '{name}'"
             system, state = self._smoothed(first)
             least = measured_units(system, state)
             try:
                 if given is None:
                     given = weak_start(system, state, least)
                 begun = state if given is None else replace(state, unknowns=given)
-                level = Descent(name, least, most, self.watch, self.journal).run(system, begun, tolerance, end)
+                level = Descent(name, least, most, self._told, self.journal).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return
             found.append(Attempt(name, level, least, self._doubts(level, start)))
@@ -224,12 +234,12 @@ class Engine:
             spoilt = self.screen(point.system.everywhere @ point.state.coefficients)
             if np.array_equal(~spoilt, point.system.used):
                 break
-            self.watch(point, "faulty sensors left out")
+            self._told(point, "faulty sensors left out")
             point = settle(point.system.using(~spoilt), point.state, point.tolerance, least)
         return point
 
     def _with_law(self, point: Point, start: Start, least: Units) -> Point:
-        return point if self._doubts(point, start) else learn_law(point, least, self.watch)
+        return point if self._doubts(point, start) else learn_law(point, least, self._told)
 
     def _polished(self, point: Point, least: Units) -> Point:
         for _ in range(3):

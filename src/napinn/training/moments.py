@@ -20,6 +20,8 @@ from napinn.training.steps import State
 SLOWER = 0.3
 """What the rate is multiplied by each time."""
 MOST_SLOWDOWNS = 3
+STEP_COSTS = {Kind.PLAIN: 1.0, Kind.LAW: 0.1, Kind.GATED: 1.3, Kind.POLISH: 2.0}
+"""Time of a step of each kind, beside a plain one, until a phase of that kind has been measured."""
 log = logging.getLogger(__name__)
 
 Row = dict[str, float | str]
@@ -61,12 +63,14 @@ def train(
 ) -> Iterator[tuple[Moment, Snapshot]]:
     """The moments after this one, until all phases are done; `GaveUpError` if they cannot be."""
     good, began = moment, time.perf_counter() - moment.seconds
+    measured: dict[Kind, float] = {}
     while moment.phase < len(method.phases):
         try:
             for after, snapshot in _phase(problem, method, data, moment, began, between):
                 moment = after
                 good = moment if moment.sound else good
-                yield moment, snapshot
+                left = seconds_left(method, moment.phase, moment.seconds, snapshot, measured)
+                yield moment, replace(snapshot, seconds_left=left)
         except DivergedError as error:
             if good.slowed >= MOST_SLOWDOWNS or method.phases[moment.phase].kind in (Kind.LAW, Kind.POLISH):
                 raise GaveUpError(_noted(good, f"A number was not finite ({error}); {_kept(good)} is kept.")) from None
@@ -93,6 +97,33 @@ def _phase(
             seconds=time.perf_counter() - began, rows=(*moment.rows, row), sound=chunk.sound,
         )  # fmt: skip
         yield moment, chunk.snapshot
+
+
+def seconds_left(
+    method: Method, following: int, spent: float, snapshot: Snapshot, measured: dict[Kind, float]
+) -> float | None:
+    """The time of the steps that are left, those of later phases included; None before any step was measured.
+
+    Args:
+        method: what is trained with.
+        following: the number of the phase that takes the next step, which is this one or the one after it.
+        spent: seconds since training began.
+        snapshot: the newest row of the history.
+        measured: the time of a step by kind, to which that of this row is added; the first row of a phase is not
+            taken, because it holds the time of compiling.
+    """
+    plan = method.phases
+    number = next(place for place, phase in enumerate(plan) if phase.name == snapshot.phase)
+    if snapshot.step > 1.001 * snapshot.steps_a_second * snapshot.seconds:
+        measured[plan[number].kind] = 1.0 / snapshot.steps_a_second
+    if not measured:
+        return None
+    plain = next(each / STEP_COSTS[kind] for kind, each in measured.items())
+    steps = [0] * number + [plan[number].steps - snapshot.step if following == number else 0]
+    steps += [phase.steps for phase in plan[number + 1 :]]
+    costs = (measured.get(phase.kind, plain * STEP_COSTS[phase.kind]) for phase in plan)
+    left = sum(count * cost for count, cost in zip(steps, costs, strict=True))
+    return left if method.minutes is None else min(left, max(60.0 * method.minutes - spent, 0.0))
 
 
 def _kept(moment: Moment) -> str:
