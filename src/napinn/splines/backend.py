@@ -1,8 +1,8 @@
 """Splines as a backend: from a request to a result."""
 
+import logging
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,11 +25,13 @@ from napinn.splines.cost import TooSlowError
 from napinn.splines.descent import Point
 from napinn.splines.engine import Engine, Fit, estimated_seconds
 from napinn.splines.finish import fitted_model, judged, reliabilities
-from napinn.splines.journal import Journal, newest_stages
+from napinn.splines.journal import Journal
 from napinn.splines.model import SplineModel, restored, restored_spread
 from napinn.splines.task import Task
 from napinn.splines.uncertainty import certainty_of
 from napinn.verdicts import left_out
+
+log = logging.getLogger(__name__)
 
 
 class SplineBackend(Backend):
@@ -87,26 +89,26 @@ def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit |
         verdicts = judge_sensors(task.problem, task.readings, predicted, request.method.false_alarms)
         return left_out(verdicts, len(task.readings))
 
-    journal = _journal(request, options, recorder)
+    journal = _journal(request, task, options, recorder)
     engine = Engine(task, request.seed, screen, recorder, journal)
     try:
         fit = engine.run()
+        return _finished(request, recorder, fit), fit
     except KeyboardInterrupt:
         journal.write()
         return _interrupted(request, recorder, engine), None
     except (NotPositiveError, np.linalg.LinAlgError):
         return _failed(request, recorder, engine), None
-    return _finished(request, recorder, fit), fit
 
 
-def _journal(request: Request, options: RunOptions, recorder: "_Recorder") -> Journal:
+def _journal(request: Request, task: Task, options: RunOptions, recorder: "_Recorder") -> Journal:
     """The stages of an earlier run that are to be continued, and where those of this one are kept."""
     if options.checkpoints is None:
         return Journal()
-    run = request.digest()
-    journal = Journal(run, options.checkpoints, rows=lambda: recorder.rows)
+    journal = Journal(request.digest(), options.checkpoints, told=lambda: (recorder.rows, recorder.seconds))
     if options.resume:
-        journal.stages, recorder.rows = newest_stages(Path(options.checkpoints.folder), run)
+        recorder.rows, recorder.earlier = journal.take_up(task)
+        log.info("resumed after %d points of the descent", len(recorder.rows))
     return journal
 
 
@@ -121,11 +123,12 @@ class _Recorder:
         self.request, self.options = request, options
         self.rows: list[dict[str, float | str]] = []
         self.newest: Point | None = None
-        self.begun = time.perf_counter()
+        self.begun, self.earlier = time.perf_counter(), 0.0
+        """`earlier` are the seconds of the fit that this one continues."""
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.begun
+        return self.earlier + time.perf_counter() - self.begun
 
     def __call__(self, point: Point, happened: str) -> None:
         value, unknowns = point.solution.value, self.request.problem.unknowns
@@ -157,12 +160,12 @@ def _finished(request: Request, recorder: _Recorder, fit: Fit) -> FitResult:
 
 
 def _interrupted(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
-    point = recorder.newest or engine.smoothed_point()
+    point = recorder.newest or engine.newest_point()
     return replace(_result(request, recorder, point), status=FitStatus.INTERRUPTED)
 
 
 def _failed(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
-    point = recorder.newest or engine.smoothed_point()
+    point = recorder.newest or engine.newest_point()
     certainty = certainty_of(point, np.zeros(len(request.problem.unknowns)))
     opened = {name: Interval(-np.inf, np.inf, np.inf) for name in request.problem.unknowns}
     result = replace(_result(request, recorder, point), status=FitStatus.DIVERGED)

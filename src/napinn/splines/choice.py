@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 from napinn.backend import Backend, Estimate, RunOptions, backend_of
 from napinn.catalogue import METHODS, NETWORK
+from napinn.checkpoints import newest_header
 from napinn.fitting import check_readings
 from napinn.intervals import Certainty, FieldSpread
 from napinn.io.saved import SavedArrays
@@ -18,6 +20,7 @@ from napinn.splines.backend import TOO_LARGE, fit_splines, refusal
 from napinn.splines.cost import TooSlowError
 from napinn.splines.doubts import Kind
 from napinn.splines.engine import Fit, estimated_seconds
+from napinn.splines.journal import STAGES
 from napinn.splines.method import bsplines
 from napinn.splines.task import Task
 
@@ -27,12 +30,17 @@ class Choosing(Backend):
         reason = refusal(request.problem)
         if reason is not None:
             return _network(request, options, reason)
+        began = network_began(options)
+        # A network's checkpoints hold nothing for splines, and must stay for the network.
+        spline_options = replace(options, resume=False, checkpoints=None) if began else options
         try:
-            result, fit = fit_splines(replace(request, method=bsplines()), options)
+            result, fit = fit_splines(replace(request, method=bsplines()), spline_options)
         except TooSlowError:
-            return _network(request, options, TOO_LARGE)
+            return _network(request, _after_splines(options, began), TOO_LARGE)
         reason = None if fit is None else failure(fit)
-        return result if reason is None else _network(_continued(request, result), options, reason)
+        if reason is None:
+            return result
+        return _network(_continued(request, result), _after_splines(options, began), reason)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> FittedModel:
         raise TypeError("a result names the method that made it, never the choice")
@@ -55,6 +63,22 @@ class Choosing(Backend):
 
 
 BACKEND = Choosing()
+
+
+def network_began(options: RunOptions) -> bool:
+    """Whether a fit is resumed in which splines had handed over to a network already. Splines are then fitted again,
+    because the network starts from what they found, and the network continues from its checkpoint."""
+    if not options.resume or options.checkpoints is None:
+        return False
+    header = newest_header(Path(options.checkpoints.folder))
+    return bool(header) and STAGES not in header
+
+
+def _after_splines(options: RunOptions, began: bool) -> RunOptions:
+    """The options of the network: the checkpoints of splines are of no use to it, and are removed."""
+    if options.checkpoints is not None and not began:
+        options.checkpoints.clear()
+    return replace(options, resume=began)
 
 
 def failure(fit: Fit) -> str | None:

@@ -142,9 +142,13 @@ class Engine:
             return np.full(len(state.unknowns), np.inf)
         return after.state.unknowns - point.state.unknowns
 
-    def smoothed_point(self) -> Point:
-        """The smoothed readings, for a fit that ended before anything else was found."""
+    def newest_point(self) -> Point:
+        """Of a fit that ended before it computed a point: that of the checkpoint it began with, or else the smoothed
+        readings."""
         self.meter.limit = float("inf")
+        kept = recalled(self.journal, self.journal.newest, self.task, self.meter)
+        if kept is not None:
+            return rebuilt(kept, measured_units(kept.system, kept.state))
         most = MOST[self.task.dimensions] // self.task.fields
         system, state = self._smoothed(self.start or choose_start(self.task, self.seed, most, self.meter))
         state = replace(state, unknowns=first_unknowns(system, state))

@@ -27,6 +27,8 @@ PRIOR_READINGS = 20.0
 """What is taken for granted of the law of few readings, as if so many had been seen."""
 BROAD = 4.0
 """The first width of the broad component."""
+ROUNDING = 1e-6
+"""By which the weights of a law in a file may differ from a sum of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,18 @@ class Mixture(Law):
 
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return np.full(misfits.shape, self.information)
+
+
+def mixture_of(shape: np.ndarray, tail: float) -> Mixture:
+    """The law whose weights, means and widths were read from a file; raises `ValueError` unless they are a density."""
+    if shape.ndim != 2 or shape.shape[0] != 3 or shape.shape[1] < 2 or shape.dtype.kind not in "fi":
+        raise ValueError("not weights, means and widths")
+    weights, means, widths = shape.astype(float)
+    if not (np.all(np.isfinite(shape)) and np.all(weights >= 0.0) and np.all(widths > 0.0) and tail >= 0.0):
+        raise ValueError("not a density")
+    if abs(weights.sum() + tail - 1.0) > ROUNDING:
+        raise ValueError("weights do not sum to one")
+    return Mixture(weights, means, widths, tail)
 
 
 def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
