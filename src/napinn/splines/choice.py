@@ -16,7 +16,7 @@ from napinn.readings import Readings
 from napinn.recipe import Recipe
 from napinn.request import Request
 from napinn.result import FitResult
-from napinn.splines.backend import TOO_LARGE, fit_splines, refusal
+from napinn.splines.backend import TOO_LARGE, check_splines, fit_splines, refusal
 from napinn.splines.cost import TooSlowError
 from napinn.splines.doubts import Kind
 from napinn.splines.engine import Fit, estimated_seconds
@@ -27,7 +27,7 @@ from napinn.splines.task import Task
 
 class Choosing(Backend):
     def fit(self, request: Request, options: RunOptions) -> FitResult:
-        reason = refusal(request.problem)
+        reason = refusal(request.problem, request.readings)
         if reason is not None:
             return _network(request, options, reason)
         began = network_began(options)
@@ -52,9 +52,10 @@ class Choosing(Backend):
         return backend_of(result.method).how_sure(result, seed)
 
     def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
-        reason = refusal(problem)
+        reason = refusal(problem, readings)
         try:
             if reason is None:
+                check_splines(problem, readings)
                 return Estimate("splines", estimated_seconds(Task(problem, readings)))
         except TooSlowError:
             reason = TOO_LARGE

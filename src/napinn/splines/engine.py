@@ -142,17 +142,17 @@ class Engine:
             return np.full(len(state.unknowns), np.inf)
         return after.state.unknowns - point.state.unknowns
 
-    def newest_point(self) -> Point:
+    def newest_level(self) -> Level:
         """Of a fit that ended before it computed a point: that of the checkpoint it began with, or else the smoothed
         readings."""
         self.meter.limit = float("inf")
         kept = recalled(self.journal, self.journal.newest, self.task, self.meter)
         if kept is not None:
-            return rebuilt(kept, measured_units(kept.system, kept.state))
+            return kept
         most = MOST[self.task.dimensions] // self.task.fields
         system, state = self._smoothed(self.start or choose_start(self.task, self.seed, most, self.meter))
         state = replace(state, unknowns=first_unknowns(system, state))
-        return point_of(solve(system, measured_units(system, state), 1.0, state, steps=0, free=False))
+        return Level(system, state, 1.0, np.inf, 0.0, 0.0, np.full(len(state.unknowns), np.inf))
 
     def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
         return doubts_of(point, start, self.first)

@@ -143,7 +143,7 @@ class Journal:
         assert self.checkpoints is not None
         found = newest(Path(self.checkpoints.folder), lambda path: read_stages(path, self.run, task))
         if found is not None:
-            self.stages, self.newest, *self._then = found
+            self.stages, self.newest, self._then = found[0], found[1], found[2:]
         rows, seconds = self._then
         return list(rows), seconds
 
