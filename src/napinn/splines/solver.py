@@ -216,8 +216,10 @@ def solve(
 ) -> Solution:
     """Steps from a state until they gain less than `least_gain`, or until there were `steps` of them.
 
-    Raises `NotPositiveError` where the normal equations have no solution."""
+    Raises `NotPositiveError` where the normal equations have no solution, or an equation has no value at the state."""
     damping, value = 1e-6, evaluate(system, units, tolerance, state)
+    if not np.isfinite(value.total):
+        raise NotPositiveError
     normal = linearise(system, units, tolerance, state, value, free)
     for taken in range(steps):
         system.meter.spend(system.step_seconds)
