@@ -26,6 +26,7 @@ from napinn.splines.descent import Point
 from napinn.splines.engine import Engine, Fit, estimated_seconds
 from napinn.splines.finish import fitted_model, judged, reliabilities
 from napinn.splines.journal import Journal, Level
+from napinn.splines.method import Splines
 from napinn.splines.model import SplineModel, restored, restored_spread
 from napinn.splines.task import Task
 from napinn.splines.uncertainty import certainty_of
@@ -59,6 +60,11 @@ class SplineBackend(Backend):
 
 
 BACKEND = SplineBackend()
+
+
+def density_of(method: Recipe) -> str:
+    assert isinstance(method, Splines)
+    return method.density
 
 
 def refusal(problem: Problem, readings: Readings) -> str | None:
@@ -103,7 +109,7 @@ def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit |
 
     Raises `TooSlowError` where readings and mesh are too many."""
     check_splines(request.problem, request.readings)
-    task, recorder = Task(request.problem, request.readings), _Recorder(request, options)
+    task, recorder = Task(request.problem, request.readings, density_of(request.method)), _Recorder(request, options)
 
     def screen(predicted: np.ndarray) -> np.ndarray:
         verdicts = judge_sensors(task.problem, task.readings, predicted, request.method.false_alarms)

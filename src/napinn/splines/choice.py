@@ -3,9 +3,10 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from napinn.backend import Backend, Estimate, RunOptions, backend_of
-from napinn.catalogue import METHODS, NETWORK
+from napinn.catalogue import DENSITIES, METHODS, NETWORK
 from napinn.checkpoints import newest_header
 from napinn.fitting import check_readings
 from napinn.intervals import Certainty, FieldSpread
@@ -16,7 +17,7 @@ from napinn.readings import Readings
 from napinn.recipe import Recipe
 from napinn.request import Request
 from napinn.result import FitResult
-from napinn.splines.backend import TOO_LARGE, check_splines, fit_splines, refusal
+from napinn.splines.backend import TOO_LARGE, check_splines, density_of, fit_splines, refusal
 from napinn.splines.cost import TooSlowError
 from napinn.splines.doubts import Kind
 from napinn.splines.engine import Fit, estimated_seconds
@@ -34,7 +35,7 @@ class Choosing(Backend):
         # A network's checkpoints hold nothing for splines, and must stay for the network.
         spline_options = replace(options, resume=False, checkpoints=None) if began else options
         try:
-            result, fit = fit_splines(replace(request, method=bsplines()), spline_options)
+            result, fit = fit_splines(replace(request, method=bsplines(density_of(request.method))), spline_options)
         except TooSlowError:
             return _network(request, _after_splines(options, began), TOO_LARGE)
         reason = None if fit is None else failure(fit)
@@ -107,8 +108,18 @@ def _inside(unknown: Unknown, value: float) -> bool:
     return low < value < high
 
 
+def estimator_of(density: str) -> dict[str, Any]:
+    """The part of the network that learns the law as splines were to; none where only splines can."""
+    if density not in DENSITIES:
+        return {}
+    # Loads JAX, which splines do not need.
+    from napinn.methods import compressed
+
+    return {"estimator": compressed(DENSITIES[density].make())}
+
+
 def _network(request: Request, options: RunOptions, reason: str) -> FitResult:
-    method = METHODS[NETWORK].make()
+    method = METHODS[NETWORK].make(**estimator_of(density_of(request.method)))
     check_readings(request.problem, request.readings, method.double)
     result = backend_of(method).fit(replace(request, method=method), options)
     return replace(result, notes=(f"A network was fitted, because {reason}.", *result.notes))

@@ -204,7 +204,7 @@ class Engine:
         coefficients = np.tile(task.centre, (space.functions, 1))
         coefficients[:, : task.measured] = measured.reshape(-1, task.measured)
         sigma = start.held_out * task.scale[: task.measured]
-        state = State(coefficients.ravel(), self.first, np.zeros(task.measured), sigma, Cauchy())
+        state = State(coefficients.ravel(), self.first, np.zeros(task.measured), sigma, task.working_law)
         # Two points a cell: a coarse mesh must not lock.
         return System(task, space, 2, self.all, self.meter), state
 

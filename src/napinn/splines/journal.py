@@ -14,7 +14,7 @@ import numpy as np
 from napinn.checkpoints import Checkpoints, newest, packed, reading, unpacked
 from napinn.splines.axis import axis_between
 from napinn.splines.cost import Meter
-from napinn.splines.laws import Cauchy, Law
+from napinn.splines.laws import Law
 from napinn.splines.learned import Mixture, mixture_of
 from napinn.splines.space import Space
 from napinn.splines.system import State, System
@@ -74,7 +74,7 @@ def level_of(task: Task, meter: Meter, arrays: Mapping[str, np.ndarray]) -> Leve
     """The level whose arrays were kept. The meter stands as it stood there, so that a budget ends at the same step."""
     meter.spent = float(arrays["spent"])
     system = System(task, space_of(task, arrays), int(arrays["points"]), arrays["used"], meter)
-    law = law_of(arrays) or Cauchy()
+    law = law_of(arrays) or task.working_law
     state = State(arrays["coefficients"], arrays["unknowns"], arrays["offsets"], arrays["sigma"], law)
     tolerance, price, parameters, share = map(float, arrays["numbers"])
     return Level(system, state, tolerance, price, parameters, share, arrays["errors"])
