@@ -1,10 +1,11 @@
 """Random and damaged input by the thousand: each is read, or refused in one sentence; none is a traceback.
 
     python benchmarks/fuzz.py                       # 100,000 equations, 2,000 of each other kind
-    python benchmarks/fuzz.py --equations 1000 --others 50 --only .mat
+    python benchmarks/fuzz.py --equations 1000 --others 50 --only .mat   # these kinds; the counts of others stay
     python benchmarks/fuzz.py --keep /tmp/bad       # keeps what was not answered as promised, to look at
 
-Three promises are held: no exception but a sentence, no more than a second of processor time, and nothing executed: an
+Three promises are held: no exception but a sentence, no more than a second of processor time (ten where a problem or a
+table that could still be read is fitted with splines), and nothing executed: an
 audit hook sees every program that is run, every class that is unpickled, every connection and every piece of code
 that comes from no file. Counts go to `benchmarks/results/fuzz.json`."""
 
@@ -38,11 +39,13 @@ from napinn.fitting import fit
 from napinn.io import read_file
 from napinn.network_model import frame_of, initial
 from napinn.networks import MLP
-from napinn.problem_file import load_problem_file
+from napinn.problem_file import bind_readings, load_problem_file, sheet_of
 from napinn.readings import Readings
 from napinn.request import Request, read_request
 from napinn.run_folder import begin, save
+from napinn.splines.journal import read_stages
 from napinn.splines.method import bsplines
+from napinn.splines.task import Task
 from napinn.suiting import suited
 from napinn.training import Method
 from napinn.training import begin as first_state
@@ -54,7 +57,11 @@ RESULTS = Path(__file__).parent / "results" / "fuzz.json"
 PROMISED = ("read", "refused")
 LONGEST = 1.0
 """Seconds of processor time, all threads together, in which an input must be answered."""
+LONGEST_FIT = 10.0
+"""Of an input that is fitted with splines if it can be read. The fit of the whole file takes about half a second."""
 HUNG = 30.0
+SPLINES = ("run with splines", "fit with splines")
+"""What kinds of input begin with that need no network."""
 NAMES = Names(("x", "t"), ("u", "v"), ("D", "k"), {"c": 1.0}, {})
 WORDS = [
     "u", "v", "u_t", "u_x", "u_xx", "v_xt", "D", "k", "c", "x", "t", "+", "-", "*", "/", "**", "(", ")", "=", "==", ",",
@@ -131,10 +138,10 @@ class Watch:
     def stop(self, number: int, frame: Any) -> None:
         raise TooLong
 
-    def judged(self, attempt: Callable[[], Any]) -> str:
+    def judged(self, attempt: Callable[[], Any], longest: float = LONGEST) -> str:
         """How it went: read, refused in a sentence, or what should not have happened."""
         self.seen, self.on = [], True
-        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        signal.setitimer(signal.ITIMER_PROF, longest)
         signal.setitimer(signal.ITIMER_VIRTUAL, HUNG)
         try:
             told = _outcome(attempt)
@@ -181,7 +188,9 @@ class Trial:
             self.kept("equation.txt", told, text.encode("utf-8", "surrogatepass"))
         return {"equation": seen}
 
-    def file(self, name: str, path: Path, content: bytes, attempt: Callable[[], Any]) -> dict[str, Counter[str]]:
+    def file(
+        self, name: str, path: Path, content: bytes, attempt: Callable[[], Any], longest: float = LONGEST
+    ) -> dict[str, Counter[str]]:
         """Damage one file again and again; it is whole again afterwards."""
         if not self.wants(name):
             return {}
@@ -192,13 +201,13 @@ class Trial:
         for _ in range(self.count):
             spoilt = damaged(content, chance)
             path.write_bytes(spoilt)
-            seen[told := self.watch.judged(attempt)] += 1
+            seen[told := self.watch.judged(attempt, longest)] += 1
             self.kept(path.name, told, spoilt)
         path.write_bytes(content)
         return {name: seen}
 
     def wants(self, name: str) -> bool:
-        return self.only is None or self.only == name
+        return self.only is None or name.startswith(self.only)
 
     def kept(self, name: str, told: str, content: bytes) -> None:
         if self.keep is not None and told not in PROMISED:
@@ -218,9 +227,44 @@ def small_problem() -> tuple[Problem, Readings]:
     return problem, read_table(table, ("t",), ("u",))
 
 
-def spline_run(folder: Path) -> None:
-    """A finished run with splines, which has intervals from the beginning."""
-    save(fit(*small_problem(), bsplines()), folder)
+def spline_run(folder: Path) -> bytes:
+    """A finished run with splines, which has intervals from the beginning, and its last checkpoint."""
+    request = Request(*small_problem(), bsplines())
+    folder.mkdir()
+    begin(request, folder)
+    result = fit(request.problem, request.readings, request.method, checkpoints=Checkpoints(folder, every=0.0))
+    content = found(folder)[0].read_bytes()
+    save(result, folder)
+    return content
+
+
+def fitted(problem: Path, readings: Path) -> Any:
+    """As `napinn fit --method splines` does it: both files are read, and what they say is fitted."""
+    file = load_problem_file(problem)
+    table = sheet_of(file, readings, str(problem)).table
+    bound, tidy = bind_readings(file, table, str(readings), str(problem))
+    return fit(bound, tidy, bsplines())
+
+
+def fuzz_splines(where: Path, trial: Trial) -> dict[str, Counter[str]]:
+    """The files of runs with splines, and files that are fitted with splines if they can be read."""
+    run, seen = where / "splined", {}
+    checkpoint, moment = spline_run(run), where / "2.checkpoint"
+    request = read_request(run)
+    task, digest = Task(request.problem, request.readings), request.digest()
+    kind = "run with splines"
+    seen |= trial.file(f"{kind}, checkpoint", moment, checkpoint, lambda: read_stages(moment, digest, task))
+    for name in ("result.json", "model.npz", "certainty.npz"):
+        seen |= trial.file(f"{kind}, {name}", run / name, (run / name).read_bytes(), lambda: looked_at(run))
+    path = run / "request.json"
+    seen |= trial.file(f"{kind}, request.json", path, path.read_bytes(), lambda: read_request(run))
+    problem, readings = where / "fitted.yaml", where / "fitted.csv"
+    problem.write_text(PROBLEM_TEXT)
+    request.readings.table[["t", "u"]].to_csv(readings, index=False)
+    for path in (problem, readings):
+        name = f"fit with splines, {path.suffix}"
+        seen |= trial.file(name, path, path.read_bytes(), lambda: fitted(problem, readings), LONGEST_FIT)
+    return seen
 
 
 def small_run(folder: Path) -> tuple[Request, bytes]:
@@ -270,11 +314,6 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
         seen |= trial.file(path.name.removeprefix("r"), path, content, lambda path=path: tidied(path))
     for name in ("result.json", "model.npz", "readings.csv", "history.csv"):
         seen |= trial.file(f"run folder, {name}", run / name, (run / name).read_bytes(), lambda: load(run))
-    splined = where / "splined"
-    spline_run(splined)
-    for name in ("result.json", "model.npz", "certainty.npz"):
-        path = splined / name
-        seen |= trial.file(f"run with splines, {name}", path, path.read_bytes(), lambda: looked_at(splined))
     write_verification(Verification((Check("forward solution", Outcome.PASS, "It agrees.", {"x": 0.01}),)), run)
     told = run / "verify.json"
     seen |= trial.file(f"run folder, {told.name}", told, told.read_bytes(), lambda: read_verification(run))
@@ -310,13 +349,20 @@ def main() -> None:
     began, made = time.monotonic(), provenance()
     trial = Trial(Watch(), arguments.others, arguments.only, arguments.keep)
     with tempfile.TemporaryDirectory() as where:
-        seen = trial.equations(arguments.equations) | fuzz_files(Path(where), trial)
-    kept = all(told in PROMISED for counts in seen.values() for told in counts)
+        seen = trial.equations(arguments.equations) | fuzz_splines(Path(where), trial)
+        if not any(kind.startswith(SPLINES) for kind in seen) or arguments.only is None:
+            # Made with a network, which takes a compiler some seconds.
+            seen |= fuzz_files(Path(where), trial)
+    before = json.loads(arguments.out.read_text()) if arguments.only and arguments.out.exists() else {}
+    counts = {**before.get("counts", {}), **{kind: dict(each) for kind, each in seen.items()}}
+    commits = {**before.get("commits", {}), **dict.fromkeys(seen, made["commit"])}
+    kept = all(told in PROMISED for each in counts.values() for told in each)
     told = {
         "all_as_promised": kept,
         "made": made,
         "seconds": round(time.monotonic() - began, 1),
-        "counts": {kind: dict(counts) for kind, counts in seen.items()},
+        "counts": counts,
+        "commits": commits,
     }
     arguments.out.write_text(json.dumps(told, indent=2) + "\n")
     print(json.dumps(told, indent=2))  # noqa: T201

@@ -1,10 +1,11 @@
 """A fit that is killed without warning, again and again, ends with the numbers of one that was left alone.
 
     python benchmarks/kill_and_resume.py --kills 50
+    python benchmarks/kill_and_resume.py --kills 20 --method splines
 
 Each process is killed (SIGKILL) after a random time and taken up by `napinn resume`, until the wanted number of kills
 is reached and the fit may finish. Result and readings are then compared with those of an undisturbed run, and the
-counts are written to `benchmarks/results/kill_and_resume.json`."""
+counts are written to `benchmarks/results/kill_and_resume.json`, or to a file beside it that names the method."""
 
 import argparse
 import csv
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from napinn.catalogue import METHODS
 from napinn.experiments.provenance import provenance
 
 RESULTS = Path(__file__).parent / "results" / "kill_and_resume.json"
@@ -50,7 +52,8 @@ def write_readings(path: Path, count: int = 60) -> None:
 
 
 def first_command(folder: Path, readings: Path, steps: int, method: str) -> list[str]:
-    what = ["-e", "u_t = -k*u", "-u", "k=0.3", "-m", method, "--steps", str(steps)]
+    what = ["-e", "u_t = -k*u", "-u", "k=0.3", "-m", method]
+    what += ["--steps", str(steps)] if METHODS[method].steps else []
     return [*COMMAND, "fit", str(readings), *what, "-o", str(folder), *HOW]
 
 
@@ -119,7 +122,9 @@ def main() -> None:
     same = all(each[name] for each in fits for name in ("same_result", "same_readings", "same_arrays"))
     settings = {"method": arguments.method, "steps": arguments.steps, "longest": arguments.longest}
     told = {"kills": kills, "all_the_same": same, "made": made, **settings, "fits": fits}
-    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
+    network = arguments.method == parser.get_default("method")
+    out = RESULTS if network else RESULTS.with_stem(f"{RESULTS.stem}_{arguments.method}")
+    out.write_text(json.dumps(told, indent=2) + "\n")
     sys.exit(not same)
 
 

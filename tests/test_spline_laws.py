@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from napinn.splines.laws import Cauchy, Huber, deviation
+from napinn.splines.kernels import learn_kernels
+from napinn.splines.laws import Cauchy, Gaussian, Huber, deviation
 from napinn.splines.learned import (
     BROAD,
     REACH,
@@ -39,7 +40,11 @@ def divergence(law, truth):
     return float(np.sum(density * (law.loss(places) - truth.loss(places))) / np.sum(density))
 
 
-@pytest.mark.parametrize("law", [Huber(), Huber(1.5), Cauchy(), FOUR], ids=["huber", "huber 1.5", "cauchy", "mixture"])
+@pytest.mark.parametrize(
+    "law",
+    [Huber(), Huber(1.5), Cauchy(), Gaussian(), FOUR],
+    ids=["huber", "huber 1.5", "cauchy", "gaussian", "mixture"],
+)
 def test_the_score_is_the_derivative_of_the_loss(law):
     step = 1e-6
     slope = (law.loss(PLACES + step) - law.loss(PLACES - step)) / (2.0 * step)
@@ -163,3 +168,56 @@ def test_the_noise_law_of_a_field_is_a_density_in_its_own_unit():
     density = np.exp(noise.log_prob(places))
     assert np.trapezoid(density, places) == pytest.approx(1.0, abs=1e-3)
     assert (noise.centre, noise.scale) == (0.3, 0.01)
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+TWO = Mixture(np.array([0.6, 0.35, 0.03]), np.array([-0.8, 1.4, 0.0]), np.array([0.3, 0.3, 3.0]), 0.02)
+"""Two peaks of different height."""
+
+
+@pytest.mark.parametrize("truth", [TWO, FOUR], ids=["two peaks", "four peaks"])
+def test_kernels_find_a_law_of_several_peaks(truth):
+    law = learn_kernels(drawn(truth, 4000), 0.05)
+    assert divergence(law, truth) < 0.03
+    assert law.located
+
+
+def test_kernels_find_a_skewed_law():
+    """An exponential law, less its median: a cliff to the left, a slope to the right."""
+    misfits = np.random.default_rng(0).exponential(1.0, 4000) - np.log(2.0)
+    places = np.array([-0.4, 0.0, 0.5, 1.5, 3.0])
+    found = learn_kernels(misfits, 0.05).density(places)
+    np.testing.assert_allclose(found, np.exp(-(places + np.log(2.0))), rtol=0.25)
+    assert learn_kernels(misfits, 0.05).density(np.array([-1.2]))[0] < 0.05
+
+
+def test_the_table_of_many_kernels_is_their_sum():
+    law = learn_kernels(drawn(TWO, 2000), 0.05)
+    places = np.linspace(-40.0, 40.0, 3001)
+    np.testing.assert_allclose(law.loss(places), -np.log(law.density(places)), atol=1e-4)
+    step = 1e-6
+    slope = (law.loss(PLACES + step) - law.loss(PLACES - step)) / (2.0 * step)
+    np.testing.assert_allclose(law.score(PLACES), slope, rtol=1e-4, atol=1e-5)
+    assert quad(lambda x: float(law.density(np.array([x]))[0]), -60, 60, limit=500)[0] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_gross_error_makes_no_peak_of_its_own():
+    """A narrow kernel at a single misfit would draw the field towards it."""
+    misfits = np.append(np.random.default_rng(0).normal(size=2000), 9.0)
+    law = learn_kernels(misfits, 0.05)
+    assert np.abs(law.score(np.array([8.5, 9.5]))).max() < 1.0
+
+
+def test_two_narrow_peaks_are_not_taken_for_one_peak_and_its_broad_part():
+    law = learn_mixture(drawn(TWO, 4000), 0.05)
+    assert law.components >= 2
+    assert divergence(law, TWO) < 0.01
+
+
+@pytest.mark.parametrize(("place", "width"), [(5.0, 0.3), (0.0, 3.0), (2.0, 2.5)])
+def test_one_peak_and_gross_errors_are_a_law_of_one_component(place, width):
+    """Gross errors that lie outside the bulk, or are broad, leave the field its location."""
+    random = np.random.default_rng(0)
+    law = learn_mixture(np.append(random.normal(size=3600), random.normal(place, width, 400)), 0.3)
+    assert not law.located
+    np.testing.assert_array_equal(law.means, 0.0)

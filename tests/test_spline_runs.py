@@ -189,7 +189,7 @@ def test_an_interrupt_gives_what_was_found_so_far(calls, tmp_path):
     assert np.isfinite(result.predicted).all()
     assert np.abs(result.misfits).mean() < 0.1
     assert ((result.reliability >= 0.0) & (result.reliability <= 1.0)).all()
-    with pytest.raises(InputError, match="interrupted before its intervals were known"):
+    with pytest.raises(InputError, match="was interrupted before its intervals were known"):
         how_sure(result)
     save(result, tmp_path / "run")
     assert load(tmp_path / "run").status is FitStatus.INTERRUPTED
@@ -235,3 +235,38 @@ def test_four_coordinates_are_refused_in_one_sentence():
     table = pd.DataFrame({**{name: random.uniform(size=30) for name in names}, "u": random.normal(size=30)})
     with pytest.raises(InputError, match=r"4 coordinates, and splines take at most 3.*law_pinn\.$"):
         fitted(problem, table)
+
+
+@pytest.mark.parametrize(("factor", "size"), [(1e200, r"\S+e\+(199|200)"), (1e-200, r"\S+e-20[01]")])
+def test_numbers_beyond_double_precision_are_refused_in_one_sentence(factor, size):
+    table = decaying(40, 0.02)
+    table["u"] *= factor
+    with pytest.raises(InputError, match=rf"the largest reading of 'u' is {size}; use units in which .*1e\+100\.$"):
+        fitted(small_decay(), table)
+    inside = fitted(
+        small_decay(), decaying(40, 0.02).assign(u=lambda table: 0.9e100 ** np.sign(factor - 1.0) * table["u"])
+    )
+    assert inside.unknowns["k"] == pytest.approx(0.8, rel=0.05)
+
+
+def test_two_readings_are_refused_and_three_are_fitted():
+    with pytest.raises(InputError, match=r"2 reading\(s\), and splines need at least 3; use --method law_pinn\.$"):
+        fitted(small_decay(), decaying(2, 0.02))
+    assert np.isfinite(fitted(small_decay(), decaying(3, 0.02)).predicted).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_readings_that_do_not_vary_give_a_result_that_is_not_trusted(value):
+    result = fitted(small_decay(), decaying(8, 0.0).assign(u=value))
+    np.testing.assert_allclose(result.predicted, value, atol=0.01)
+    assert not result.status.trusted
+
+
+def test_numbers_that_are_not_finite_end_as_diverged():
+    """The root of a negative number everywhere: no point of a descent is reached."""
+    problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*sqrt(u - 5)",), {"k": Unknown(0.3)})
+    result = fitted(problem, decaying(40, 0.02))
+    assert result.status is FitStatus.DIVERGED
+    assert np.abs(result.misfits).mean() < 0.1
+    with pytest.raises(InputError, match="failed or was interrupted before its intervals were known"):
+        how_sure(result)

@@ -89,6 +89,14 @@ DENSITIES: Mapping[str, Entry] = {
     "gmm": Entry("napinn.density:GMM", "three trainable Gaussians", _NAPINN),
     "kde": Entry("napinn.density:KDE", "kernels on recent misfits, Silverman's bandwidth", _NAPINN),
 }
+DENSITY = "mixture"
+"""The density of splines unless said otherwise."""
+SPLINE_DENSITIES: Mapping[str, Entry] = {
+    "mixture": Entry("napinn.splines.learned:learn_mixture", "Gaussians by EM, their number by BIC", "napinn"),
+    "kde": Entry("napinn.splines.kernels:learn_kernels", "kernels of adaptive width", "Abramson 1982"),
+    "cauchy": Entry("napinn.splines.laws:Cauchy", "fixed, robust: large misfits count little", "Holland & Welsch 1977"),
+    "gaussian": Entry("napinn.splines.laws:Gaussian", "fixed: least squares", "Gauss 1809"),
+}
 LOSSES: Mapping[str, Entry] = {
     "squared": Entry("napinn.losses:Squared", "Gaussian noise", "Gauss 1809"),
     "absolute": Entry("napinn.losses:Absolute", "Laplace noise", "Laplace 1774"),

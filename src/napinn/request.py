@@ -157,7 +157,9 @@ def read_request(folder: Path, problem: Problem | None = None) -> Request:
 def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, problem: Problem | None) -> Request:
     try:
         problem = problem or _problem(settings["problem"], folder)
-        columns: Columns = decode(settings["readings"]["columns"], {"Columns": Columns, "Clock": Clock})
+        columns = decode(settings["readings"]["columns"], {"Columns": Columns, "Clock": Clock})
+        if not isinstance(columns, Columns):
+            raise TypeError("not the columns of a table")
         source, seed = str(settings["readings"]["source"]), int(settings["seed"])
         method = decode_method(settings["method"])
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):

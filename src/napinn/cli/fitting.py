@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from napinn.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, Entry
+from napinn.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, SPLINE_DENSITIES, Entry
 from napinn.cli.certainty import finishing, run_seeds
 from napinn.cli.console import Console
 from napinn.cli.running import Manner, run_request, tell_result
@@ -40,9 +40,18 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The method; whoever names none but a part or a budget of a network means the network."""
-        of_network = (self.backbone, self.density, self.loss, self.steps, self.minutes, self.double or None)
-        return self.method or (DEFAULT if all(part is None for part in of_network) else NETWORK)
+        """The method; whoever names none but a part, a density or a budget that only one kind has means that kind."""
+        if self.method is not None:
+            return self.method
+        if self._network_options or (self.density in DENSITIES and self.density not in SPLINE_DENSITIES):
+            return NETWORK
+        return "splines" if self.density in SPLINE_DENSITIES and self.density not in DENSITIES else DEFAULT
+
+    @property
+    def _network_options(self) -> list[str]:
+        """The options given that only a network has."""
+        words = {"backbone": self.backbone, "loss": self.loss, "steps": self.steps, "minutes": self.minutes}
+        return [f"--{name}" for name, word in {**words, "double": self.double or None}.items() if word is not None]
 
     @property
     def in_double(self) -> bool:
@@ -55,16 +64,14 @@ class Choice:
         for word, option in ((self.steps, "steps"), (self.minutes, "minutes")):
             if word is not None and entry.steps == 0:
                 raise InputError(f"method '{self.name}' ends by itself; leave out --{option}.")
-        for word, table, part, kind in (
-            (self.backbone, BACKBONES, "backbone", "backbone"),
-            (self.density, DENSITIES, "estimator", "density"),
-            (self.loss, LOSSES, "loss", "loss"),
-        ):
+        for word, table, kind in ((self.backbone, BACKBONES, "backbone"), (self.loss, LOSSES, "loss")):
             if word is None:
                 continue
             _named(word, table, kind)
-            if part not in entry.parts:
+            if kind not in entry.parts:
                 raise InputError(f"method '{self.name}' has no choice of {kind}; leave out --{kind}.")
+        if self.density is not None:
+            self._check_density(self.density, entry)
         if self.loss == "likelihood" and "estimator" not in entry.parts:
             raise InputError(
                 f"method '{self.name}' learns no noise law, which the loss 'likelihood' needs; use law_pinn."
@@ -73,11 +80,34 @@ class Choice:
             raise InputError("method 'b_pinn' needs the backbone 'bayesian'; leave out --backbone.")
         return self
 
+    def _check_density(self, density: str, entry: Entry) -> None:
+        _named(density, {**DENSITIES, **SPLINE_DENSITIES}, "density")
+        if entry.steps == 0 and density not in SPLINE_DENSITIES:
+            raise InputError(
+                f"method '{self.name}' has no density '{density}', only {', '.join(SPLINE_DENSITIES)}; "
+                f"use --method {NETWORK}."
+            )
+        if self.name == DEFAULT and density not in DENSITIES:
+            raise InputError(
+                f"method '{DEFAULT}' may hand over to a network, which has no density '{density}'; "
+                "use --method splines."
+            )
+        if entry.steps == 0:
+            return
+        if "estimator" not in entry.parts:
+            raise InputError(f"method '{self.name}' has no choice of density; leave out --density.")
+        if density not in DENSITIES:
+            others = f", which {self._network_options[0]} asks for," if self.method is None else ""
+            raise InputError(
+                f"method '{self.name}'{others} has no density '{density}', only {', '.join(DENSITIES)}; "
+                "use --method splines."
+            )
+
     def make(self) -> Recipe:
         """The method; the modules that it is made of are loaded only now."""
         self.check()
         if METHODS[self.name].steps == 0:
-            return METHODS[self.name].make()
+            return METHODS[self.name].make() if self.density is None else METHODS[self.name].make(self.density)
         parts: dict[str, Any] = {"double": self.double, "minutes": self.minutes}
         if self.steps is not None:
             parts["steps"] = self.steps

@@ -85,7 +85,12 @@ def fit(
         str | None, typer.Option("--method", "-m", help="Default: splines or a network; see `napinn methods`.")
     ] = None,
     backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
-    density: Annotated[str | None, typer.Option("--density", help="Noise law: ebm, gmm or kde.")] = None,
+    density: Annotated[
+        str | None,
+        typer.Option(
+            "--density", help="Noise law: mixture, kde, cauchy or gaussian of splines; ebm, gmm or kde of a network."
+        ),
+    ] = None,
     loss: Annotated[
         str | None, typer.Option("--loss", help="Data loss: likelihood, squared, absolute, q_gaussian or huber.")
     ] = None,

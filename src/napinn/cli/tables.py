@@ -6,12 +6,14 @@ from typing import Any
 
 from rich.table import Table
 
-from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, Entry
+from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, SPLINE_DENSITIES, Entry
 from napinn.cli.console import Console, prose
 
 
 def methods_command(as_json: bool) -> None:
-    tables = {"methods": METHODS, "densities": DENSITIES, "losses": LOSSES}
+    tables = {
+        "methods": METHODS, "densities of splines": SPLINE_DENSITIES, "densities": DENSITIES, "losses": LOSSES,
+    }  # fmt: skip
     if as_json:
         print(json.dumps({title: {name: _told(e) for name, e in table.items()} for title, table in tables.items()}))  # noqa: T201
         return

@@ -106,3 +106,17 @@ class Axis:
 
 def uniform_axis(low: float, high: float, cells: int, degree: int) -> Axis:
     return Axis(np.linspace(low, high, cells + 1), degree)
+
+
+ROUNDING = 1e-6
+"""By which the ends of a mesh may differ from those of the box, as a share of its length."""
+
+
+def axis_between(breaks: np.ndarray, low: float, high: float, degree: int) -> Axis:
+    """The axis on breaks that were read from a file; raises `ValueError` unless they ascend from `low` to `high`."""
+    numbers = breaks.ndim == 1 and len(breaks) > 1 and breaks.dtype.kind in "fi" and np.all(np.isfinite(breaks))
+    if not numbers or not np.all(np.diff(breaks) > 0.0):
+        raise ValueError("breaks do not ascend")
+    if max(abs(breaks[0] - low), abs(breaks[-1] - high)) > ROUNDING * (high - low):
+        raise ValueError("breaks are of another box")
+    return Axis(breaks.astype(float), degree)

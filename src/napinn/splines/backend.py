@@ -1,8 +1,8 @@
 """Splines as a backend: from a request to a result."""
 
+import logging
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,11 +25,14 @@ from napinn.splines.cost import TooSlowError
 from napinn.splines.descent import Point
 from napinn.splines.engine import Engine, Fit, estimated_seconds
 from napinn.splines.finish import fitted_model, judged, reliabilities
-from napinn.splines.journal import Journal, newest_stages
+from napinn.splines.journal import Journal, Level
+from napinn.splines.method import Splines
 from napinn.splines.model import SplineModel, restored, restored_spread
 from napinn.splines.task import Task
 from napinn.splines.uncertainty import certainty_of
 from napinn.verdicts import left_out
+
+log = logging.getLogger(__name__)
 
 
 class SplineBackend(Backend):
@@ -48,65 +51,92 @@ class SplineBackend(Backend):
 
     def how_sure(self, result: FitResult, seed: int) -> Certainty:
         if result.certainty is None:
-            raise InputError("this fit was interrupted before its intervals were known; fit again for them.")
+            raise InputError("this fit failed or was interrupted before its intervals were known; fit again for them.")
         return result.certainty
 
     def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
-        reason = refusal(problem)
-        if reason is not None:
-            raise InputError(f"{reason}; use --method law_pinn.")
+        check_splines(problem, readings)
         return Estimate("splines", estimated_seconds(Task(problem, readings)))
 
 
 BACKEND = SplineBackend()
 
 
-def refusal(problem: Problem) -> str | None:
+def density_of(method: Recipe) -> str:
+    assert isinstance(method, Splines)
+    return method.density
+
+
+def refusal(problem: Problem, readings: Readings) -> str | None:
     """Why splines cannot take a problem, as a clause; None where they can."""
     if len(problem.coordinates) > MOST_DIMENSIONS:
         return f"the problem has {len(problem.coordinates)} coordinates, and splines take at most {MOST_DIMENSIONS}"
     if any(equation.tree is None for equation in problem.written):
         return "an equation is a Python function, and splines need it as text"
+    if len(readings) < FEWEST:
+        return f"there are {len(readings)} reading(s), and splines need at least {FEWEST}"
     return None
 
 
 MOST_DIMENSIONS = 3
+FEWEST = 3
+"""Readings: one to hold out and two to smooth while the first mesh is chosen."""
+LARGEST, LONGEST = 1e100, 1e30
+"""Of readings and of coordinates, in units of the user: squares of fourth derivatives are then within double
+precision. The least that a reading or a length of the box may be is one over it."""
 TOO_LARGE = "the readings and the mesh that they need are too many for splines"
+
+
+def check_splines(problem: Problem, readings: Readings) -> None:
+    """Raises `InputError` where splines cannot take a problem or the size of its numbers."""
+    reason = refusal(problem, readings)
+    if reason is not None:
+        raise InputError(f"{reason}; use --method law_pinn.")
+    for number, name in enumerate(problem.fields):
+        _check_size(f"{readings.source}: the largest reading of '{name}'", readings.of_field(number), LARGEST)
+    for name, (low, high) in problem.coordinates.items():
+        _check_size(f"{readings.source}: the length of the box along '{name}'", np.array([high - low]), LONGEST)
+
+
+def _check_size(what: str, numbers: np.ndarray, most: float) -> None:
+    size = float(np.abs(numbers).max(initial=0.0))
+    if size > most or 0.0 < size < 1.0 / most:
+        raise InputError(f"{what} is {size:.2g}; use units in which it is between {1.0 / most:g} and {most:g}.")
 
 
 def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit | None]:
     """The result, and where the engine ended (None if it was interrupted or failed).
 
     Raises `TooSlowError` where readings and mesh are too many."""
-    reason = refusal(request.problem)
-    if reason is not None:
-        raise InputError(f"{reason}; use --method law_pinn.")
-    task, recorder = Task(request.problem, request.readings), _Recorder(request, options)
+    check_splines(request.problem, request.readings)
+    task, recorder = Task(request.problem, request.readings, density_of(request.method)), _Recorder(request, options)
 
     def screen(predicted: np.ndarray) -> np.ndarray:
         verdicts = judge_sensors(task.problem, task.readings, predicted, request.method.false_alarms)
         return left_out(verdicts, len(task.readings))
 
-    journal = _journal(request, options, recorder)
+    journal = _journal(request, task, options, recorder)
     engine = Engine(task, request.seed, screen, recorder, journal)
-    try:
-        fit = engine.run()
-    except KeyboardInterrupt:
-        journal.write()
-        return _interrupted(request, recorder, engine), None
-    except (NotPositiveError, np.linalg.LinAlgError):
-        return _failed(request, recorder, engine), None
-    return _finished(request, recorder, fit), fit
+    # Numbers that are not finite are answered where they matter: a step is refused, a fit ends as diverged.
+    with np.errstate(all="ignore"):
+        try:
+            fit = engine.run()
+            return _finished(request, recorder, fit), fit
+        except KeyboardInterrupt:
+            journal.write()
+            return _interrupted(request, recorder, engine), None
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return _failed(request, recorder, engine), None
 
 
-def _journal(request: Request, options: RunOptions, recorder: "_Recorder") -> Journal:
+def _journal(request: Request, task: Task, options: RunOptions, recorder: "_Recorder") -> Journal:
     """The stages of an earlier run that are to be continued, and where those of this one are kept."""
     if options.checkpoints is None:
         return Journal()
-    run = request.digest()
-    journal = Journal(run, options.checkpoints, rows=lambda: recorder.rows)
+    journal = Journal(request.digest(), options.checkpoints, told=lambda: (recorder.rows, recorder.seconds))
     if options.resume:
-        journal.stages, recorder.rows = newest_stages(Path(options.checkpoints.folder), run)
+        recorder.rows, recorder.earlier = journal.take_up(task)
+        log.info("resumed after %d points of the descent", len(recorder.rows))
     return journal
 
 
@@ -121,11 +151,12 @@ class _Recorder:
         self.request, self.options = request, options
         self.rows: list[dict[str, float | str]] = []
         self.newest: Point | None = None
-        self.begun = time.perf_counter()
+        self.begun, self.earlier = time.perf_counter(), 0.0
+        """`earlier` are the seconds of the fit that this one continues."""
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.begun
+        return self.earlier + time.perf_counter() - self.begun
 
     def __call__(self, point: Point, happened: str, stage: str) -> None:
         value, unknowns = point.solution.value, self.request.problem.unknowns
@@ -157,19 +188,22 @@ def _finished(request: Request, recorder: _Recorder, fit: Fit) -> FitResult:
 
 
 def _interrupted(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
-    point = recorder.newest or engine.smoothed_point()
-    return replace(_result(request, recorder, point), status=FitStatus.INTERRUPTED)
+    reached = recorder.newest or engine.newest_level()
+    return replace(_result(request, recorder, reached), status=FitStatus.INTERRUPTED)
 
 
 def _failed(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:
-    point = recorder.newest or engine.smoothed_point()
-    certainty = certainty_of(point, np.zeros(len(request.problem.unknowns)))
+    """Open intervals where a point of the descent was reached, and none where there was none."""
+    reached = recorder.newest or engine.newest_level()
+    result = replace(_result(request, recorder, reached), status=FitStatus.DIVERGED)
+    if not isinstance(reached, Point):
+        return result
+    certainty = certainty_of(reached, np.zeros(len(request.problem.unknowns)))
     opened = {name: Interval(-np.inf, np.inf, np.inf) for name in request.problem.unknowns}
-    result = replace(_result(request, recorder, point), status=FitStatus.DIVERGED)
     return replace(result, certainty=replace(certainty, intervals=opened))
 
 
-def _result(request: Request, recorder: _Recorder, point: Point) -> FitResult:
+def _result(request: Request, recorder: _Recorder, point: Point | Level) -> FitResult:
     problem, readings = request.problem, request.readings
     predicted = np.asarray(point.system.everywhere @ point.state.coefficients, float)
     verdicts = judge_sensors(problem, readings, predicted, request.method.false_alarms)

@@ -10,6 +10,7 @@ from napinn.robust import NEGLIGIBLE
 from napinn.splines.descent import Point
 from napinn.splines.doubts import Kind, sign_agreement
 from napinn.splines.engine import Fit
+from napinn.splines.journal import Level
 from napinn.splines.learned import Mixture, few_readings_law
 from napinn.splines.model import SplineModel
 from napinn.splines.system import measured_units
@@ -23,7 +24,7 @@ TRUSTED, DISTRUSTED = 0.2, 0.5
 """Correlations of neighbouring misfits up to which they are all noise, and from which they are none."""
 
 
-def fitted_model(point: Point) -> SplineModel:
+def fitted_model(point: Point | Level) -> SplineModel:
     """The model at a point, with the learned law or, of few readings, one that is mostly prior."""
     system, state = point.system, point.state
     law = state.law if isinstance(state.law, Mixture) else few_readings_law(system.standardised(state))
@@ -46,7 +47,7 @@ def _cutoff(law: Mixture, standard: np.ndarray) -> float:
     return max((float(np.mean(log_density)) - threshold) / spread, 1e-3)
 
 
-def _natural_sizes(point: Point, sizes: np.ndarray) -> np.ndarray:
+def _natural_sizes(point: Point | Level, sizes: np.ndarray) -> np.ndarray:
     """The change of each unknown that moves some equation or condition by the size of its terms."""
     system, state = point.system, point.state
     residuals = [
@@ -65,14 +66,14 @@ def _natural_sizes(point: Point, sizes: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
-def _noise_share(point: Point) -> float:
+def _noise_share(point: Point | Level) -> float:
     """How much of the misfits is noise, from how far neighbours agree in sign beyond chance."""
     agreement = max(sign_agreement(point) - 2.0 / math.sqrt(point.system.count), 0.0)
     correlation = math.sin(0.5 * math.pi * min(agreement, 1.0))
     return float(np.clip((DISTRUSTED - correlation) / (DISTRUSTED - TRUSTED), 0.0, 1.0))
 
 
-def reliabilities(model: SplineModel, point: Point, spoilt: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def reliabilities(model: SplineModel, point: Point | Level, spoilt: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """The gate's weight of every reading, judged beside those that no faulty sensor spoils; 0 for the others.
 
     `scales` says how many times as much as others the sensor of each reading scatters. Misfits that are negligible

@@ -4,28 +4,26 @@ A fit is a row of stages: the descents from each start, the tolerances of the la
 next is a `Level`: the mesh, the numbers on it, and what was known there. Nothing else crosses from one stage to the
 next, so a stage that was read from disk and one that was just computed lead to the same end."""
 
-import contextlib
-import io
-import json
-import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from napinn.checkpoints import Checkpoints, found
-from napinn.splines.axis import Axis
+from napinn.checkpoints import Checkpoints, newest, packed, reading, unpacked
+from napinn.splines.axis import axis_between
 from napinn.splines.cost import Meter
-from napinn.splines.laws import Cauchy, Law
-from napinn.splines.learned import Mixture
+from napinn.splines.laws import Law
+from napinn.splines.learned import Mixture, mixture_of
 from napinn.splines.space import Space
 from napinn.splines.system import State, System
 from napinn.splines.task import Task
 
-ROWS, RUN = "rows", "run"
+STAGES = "stages"
+"""The header's list of stages, by which a checkpoint of splines is known from one of a network."""
+LOOP = "loop"
+LOOP_NUMBERS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +40,10 @@ class Level:
     """Standard errors of the unknowns."""
 
     def arrays(self) -> dict[str, np.ndarray]:
-        space, state = self.system.space, self.state
-        breaks = {f"breaks.{number}": axis.breaks for number, axis in enumerate(space.axes)}
-        law = state.law
+        state, law = self.state, self.state.law
         shape = np.stack([law.weights, law.means, law.widths]) if isinstance(law, Mixture) else np.zeros((3, 0))
         return {
-            **breaks,
-            "degrees": np.array([axis.degree for axis in space.axes]),
+            **{f"breaks.{number}": axis.breaks for number, axis in enumerate(self.system.space.axes)},
             "points": np.array(self.system.points),
             "used": self.system.used,
             "coefficients": state.coefficients,
@@ -58,20 +53,56 @@ class Level:
             "law": shape,
             "tail": np.array(law.tail if isinstance(law, Mixture) else 0.0),
             "numbers": np.array([self.tolerance, self.price, self.parameters, self.share]),
+            "spent": np.array(self.system.meter.spent),
             "errors": self.errors,
         }
 
 
-def level_of(task: Task, meter: Meter, arrays: dict[str, np.ndarray]) -> Level:
-    """The level whose arrays were kept."""
-    axes = tuple(Axis(arrays[f"breaks.{number}"], int(arrays["degrees"][number])) for number in range(task.dimensions))
-    fast = frozenset(task.axis_of[name] for name in task.problem.periodic)
-    system = System(task, Space(axes, task.fields, fast), int(arrays["points"]), arrays["used"], meter)
-    shape = arrays["law"]
-    law: Law = Mixture(shape[0], shape[1], shape[2], float(arrays["tail"])) if shape.shape[1] else Cauchy()
+def space_of(task: Task, arrays: Mapping[str, np.ndarray]) -> Space:
+    """The mesh of a level that was kept."""
+    ends = zip(task.problem.lows, task.problem.highs, task.degrees, strict=True)
+    axes = tuple(axis_between(arrays[f"breaks.{number}"], *end) for number, end in enumerate(ends))
+    return Space(axes, task.fields, frozenset(task.axis_of[name] for name in task.problem.periodic))
+
+
+def law_of(arrays: Mapping[str, np.ndarray]) -> Law | None:
+    """The law of a level that was kept; None for the working law, which has no numbers."""
+    return mixture_of(arrays["law"], float(arrays["tail"])) if arrays["law"].shape[1] else None
+
+
+def level_of(task: Task, meter: Meter, arrays: Mapping[str, np.ndarray]) -> Level:
+    """The level whose arrays were kept. The meter stands as it stood there, so that a budget ends at the same step."""
+    meter.spent = float(arrays["spent"])
+    system = System(task, space_of(task, arrays), int(arrays["points"]), arrays["used"], meter)
+    law = law_of(arrays) or task.working_law
     state = State(arrays["coefficients"], arrays["unknowns"], arrays["offsets"], arrays["sigma"], law)
     tolerance, price, parameters, share = map(float, arrays["numbers"])
     return Level(system, state, tolerance, price, parameters, share, arrays["errors"])
+
+
+def check_stage(task: Task, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raises `ValueError` or `KeyError` where arrays are not those of a level of this task."""
+    unknowns, measured = len(task.unknowns), task.measured
+    shapes: dict[str, tuple[int, ...]] = {
+        "points": (), "used": (len(task.readings),), "coefficients": (space_of(task, arrays).size,),
+        "unknowns": (unknowns,), "offsets": (measured,), "sigma": (measured,), "law": (3, arrays["law"].shape[-1]),
+        "tail": (), "numbers": (4,), "spent": (), "errors": (unknowns,),
+    }  # fmt: skip
+    shapes |= {LOOP: (LOOP_NUMBERS,)} if LOOP in arrays else {}
+    kinds = {"points": "i", "used": "b"}
+    if any(
+        arrays[name].shape != shape or arrays[name].dtype.kind != kinds.get(name, "f") for name, shape in shapes.items()
+    ):
+        raise ValueError("another shape or type")
+    finite = ("coefficients", "unknowns", "offsets", "sigma", "spent")
+    sound = all(np.all(np.isfinite(arrays[name])) for name in finite) and np.all(arrays["sigma"] > 0.0)
+    if not (sound and int(arrays["points"]) in (2, 3) and arrays["used"].any() and arrays["numbers"][0] > 0.0):
+        raise ValueError("numbers that no level has")
+    law_of(arrays)
+
+
+Stages = dict[str, dict[str, np.ndarray]]
+Rows = list[dict[str, Any]]
 
 
 @dataclass
@@ -81,66 +112,61 @@ class Journal:
     run: str = ""
     """The digest of the request, so that stages of another fit are not taken."""
     checkpoints: Checkpoints | None = None
-    stages: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    rows: Callable[[], list[dict[str, Any]]] = list
+    stages: Stages = field(default_factory=dict)
+    newest: str = ""
+    """The stage that was kept last."""
+    told: Callable[[], tuple[Rows, float]] = lambda: ([], 0.0)
+    """Gives the rows of the history so far and the seconds of the fit."""
+    _then: tuple[Rows, float] = ([], 0.0)
+    """What was told when the newest stage was kept: rows after it are written again by a fit that continues there."""
 
     def keep(self, stage: str, arrays: dict[str, np.ndarray]) -> None:
         """Note a finished stage; the file is written when it is time for it."""
-        self.stages[stage] = arrays
+        self.stages[stage], self.newest = arrays, stage
+        rows, seconds = self.told()
+        self._then = list(rows), seconds
         if self.checkpoints is not None and self.checkpoints.due:
             self.write()
 
     def write(self) -> None:
-        if self.checkpoints is not None and self.stages:
+        if self.checkpoints is not None and self.newest:
             self.checkpoints.keep(self._content)
 
     def _content(self) -> bytes:
-        arrays: dict[str, Any] = {
-            f"{stage}|{name}": array for stage, kept in self.stages.items() for name, array in kept.items()
-        }
-        arrays[RUN] = _text(self.run)
-        arrays[ROWS] = _text(json.dumps(self.rows()))
-        content = io.BytesIO()
-        np.savez(content, **arrays)
-        return content.getvalue()
+        rows, seconds = self._then
+        arrays = {f"{stage}|{name}": array for stage, kept in self.stages.items() for name, array in kept.items()}
+        header = {"run": self.run, STAGES: list(self.stages), "newest": self.newest, "rows": rows, "seconds": seconds}
+        return packed(header, arrays)
+
+    def take_up(self, task: Task) -> tuple[Rows, float]:
+        """Continue from the newest checkpoint of the folder, if there is one: its rows and its seconds."""
+        assert self.checkpoints is not None
+        found = newest(Path(self.checkpoints.folder), lambda path: read_stages(path, self.run, task))
+        if found is not None:
+            self.stages, self.newest, self._then = found[0], found[1], found[2:]
+        rows, seconds = self._then
+        return list(rows), seconds
 
 
 def recalled(journal: Journal, stage: str, task: Task, meter: Meter) -> Level | None:
-    """The level that a stage was kept with; None where there is none, or none that fits the task."""
+    """The level that a stage was kept with; None where there is none."""
     arrays = journal.stages.get(stage)
-    if arrays is None:
-        return None
-    with contextlib.suppress(KeyError, ValueError, IndexError, TypeError):
-        level = level_of(task, meter, arrays)
-        sizes = (len(level.state.coefficients), len(level.state.unknowns), len(level.state.sigma))
-        if sizes == (level.system.space.size, len(task.unknowns), task.measured):
-            return level
-    del journal.stages[stage]
-    return None
+    return None if arrays is None else level_of(task, meter, arrays)
 
 
-def newest_stages(folder: Path, run: str) -> tuple[dict[str, dict[str, np.ndarray]], list[dict[str, Any]]]:
-    """The stages and rows of the newest checkpoint of this run that can be read; none where there is none."""
-    for path in found(folder):
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                if _words(archive[RUN]) != run:
-                    continue
-                stages: dict[str, dict[str, np.ndarray]] = {}
-                for name in archive.files:
-                    stage, bar, part = name.rpartition("|")
-                    if bar:
-                        stages.setdefault(stage, {})[part] = archive[name]
-                return stages, json.loads(_words(archive[ROWS]))
-        except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error):
-            # A torn or foreign file: the one before it may be whole.
-            continue
-    return {}, []
-
-
-def _text(words: str) -> np.ndarray:
-    return np.frombuffer(words.encode(), np.uint8)
-
-
-def _words(array: np.ndarray) -> str:
-    return array.astype(np.uint8).tobytes().decode()
+def read_stages(path: Path, run: str, task: Task) -> tuple[Stages, str, Rows, float]:
+    """The stages in a file, the newest of them, the rows of the history and the seconds of the fit; an `InputError` if
+    the file is damaged, of another kind or of another run."""
+    header, arrays = unpacked(path, run)
+    with reading(path):
+        stages: Stages = {str(stage): {} for stage in header[STAGES]}
+        for name, array in arrays.items():
+            stage, _, part = name.rpartition("|")
+            # The array is a view of the file's bytes, which no step could write to.
+            stages[stage][part] = array.copy()
+        for kept in stages.values():
+            check_stage(task, kept)
+        rows = [dict(row) for row in header["rows"]]
+        if header["newest"] not in stages:
+            raise ValueError("no such stage")
+        return stages, header["newest"], rows, float(header["seconds"])

@@ -1,6 +1,7 @@
 """Laws of the noise as the engine uses them: the loss of a standardised misfit, its score and its curvature.
 
-Huber and Cauchy are working laws, used before the noise is known. `Mixture` is the learned law."""
+Huber, Cauchy and Gaussian are working laws, used before the noise is known or in place of a learned one. `Mixture` is
+the learned law."""
 
 import abc
 from dataclasses import dataclass
@@ -67,3 +68,17 @@ class Cauchy(Law):
 
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 + (misfits / self.width) ** 2)
+
+
+@dataclass(frozen=True)
+class Gaussian(Law):
+    """Least squares: every reading counts, gross errors too."""
+
+    def loss(self, misfits: np.ndarray) -> np.ndarray:
+        return 0.5 * misfits**2
+
+    def score(self, misfits: np.ndarray) -> np.ndarray:
+        return misfits
+
+    def curvature(self, misfits: np.ndarray) -> np.ndarray:
+        return np.ones(misfits.shape)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 from scipy.special import ndtr
 
 from napinn.splines.laws import Law
@@ -27,6 +28,12 @@ PRIOR_READINGS = 20.0
 """What is taken for granted of the law of few readings, as if so many had been seen."""
 BROAD = 4.0
 """The first width of the broad component."""
+BULK = 3.5
+"""Deviations of the noise within which its peaks are sought; what lies beyond are gross errors."""
+MOST_EXACT = 12
+"""Components above which losses are read from a table: the exact sum for every misfit would dominate a step."""
+ROUNDING = 1e-6
+"""By which the weights of a law in a file may differ from a sum of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +72,50 @@ class Mixture(Law):
         standard = (misfits[..., None] - self.means) / self.widths
         return self.weights * np.exp(-0.5 * standard**2) / (self.widths * math.sqrt(2.0 * math.pi)), standard
 
+    @cached_property
+    def _table(self) -> CubicHermiteSpline:
+        """The loss of many components (a kernel estimate) between the nodes of a fine grid."""
+        end = float(np.max(np.abs(self.means) + 8.0 * self.widths))
+        nodes = np.linspace(-end, end, 2 * math.ceil(4.0 * end / float(self.widths.min())) + 1)
+        return CubicHermiteSpline(nodes, -np.log(self.density(nodes)), self._score(nodes))
+
     def loss(self, misfits: np.ndarray) -> np.ndarray:
+        if self.components > MOST_EXACT:
+            return self._table(self._inside(misfits))
         return -np.log(self.density(misfits))
 
     def score(self, misfits: np.ndarray) -> np.ndarray:
+        if self.components > MOST_EXACT:
+            return np.where(misfits == self._inside(misfits), self._table(self._inside(misfits), 1), 0.0)
+        return self._score(misfits)
+
+    def _inside(self, misfits: np.ndarray) -> np.ndarray:
+        """Misfits within the table; beyond it there is only the flat tail."""
+        return np.clip(misfits, self._table.x[0], self._table.x[-1])
+
+    def _score(self, misfits: np.ndarray) -> np.ndarray:
         parts, standard = self._parts(misfits)
         return np.sum(parts * standard / self.widths, axis=-1) / (parts.sum(axis=-1) + self.tail / (2.0 * TAIL_REACH))
 
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return np.full(misfits.shape, self.information)
+
+
+def mixture_of(shape: np.ndarray, tail: float) -> Mixture:
+    """The law whose weights, means and widths were read from a file; raises `ValueError` unless they are a density."""
+    if shape.ndim != 2 or shape.shape[0] != 3 or shape.shape[1] < 2 or shape.dtype.kind not in "fi":
+        raise ValueError("not weights, means and widths")
+    weights, means, widths = shape.astype(float)
+    if not (np.all(np.isfinite(shape)) and np.all(weights >= 0.0) and np.all(widths > 0.0) and tail >= 0.0):
+        raise ValueError("not a density")
+    if abs(weights.sum() + tail - 1.0) > ROUNDING:
+        raise ValueError("weights do not sum to one")
+    return Mixture(weights, means, widths, tail)
+
+
+def tail_share(misfits: np.ndarray) -> float:
+    """The weight of the flat tail: the share of misfits beyond the reach, or that of one misfit."""
+    return max(float(np.mean(np.abs(misfits) >= REACH)), 1.0 / len(misfits))
 
 
 def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
@@ -82,15 +124,24 @@ def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
     counts = np.histogram(misfits, edges)[0].astype(float)
     places = 0.5 * (edges[1:] + edges[:-1])[counts > 0]
     counts = counts[counts > 0]
-    tail = max(float(np.mean(np.abs(misfits) >= REACH)), 1.0 / len(misfits))
+    tail = tail_share(misfits)
     best, best_bic = None, math.inf
     for components in COMPONENTS:
         law = _maximised(places, counts, _first_guess(misfits, components), narrowest, tail)
+        if components == 1 and _has_second_peak(law):
+            continue
         bic = float(np.sum(counts * law.loss(places))) + 0.5 * (3 * components + 3) * math.log(len(misfits))
         if bic < best_bic - BETTER:
             best, best_bic = law, bic
     assert best is not None
     return best if best.located else _centred(best)
+
+
+def _has_second_peak(law: Mixture) -> bool:
+    """Whether the broad component of a law of one component is a narrow peak in the bulk of the noise. Centred, such a
+    law would be one wide peak in the middle, where there is no noise at all."""
+    apart = abs(float(law.means[0] - law.means[1]))
+    return float(law.widths[1]) < 0.5 * BROAD and float(law.widths.sum()) < apart < BULK
 
 
 def _centred(law: Mixture) -> Mixture:
@@ -103,7 +154,7 @@ def _centred(law: Mixture) -> Mixture:
 
 
 def _first_guess(misfits: np.ndarray, components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    near = misfits[np.abs(misfits) < 3.5]
+    near = misfits[np.abs(misfits) < BULK]
     levels = np.quantile(near if near.size else misfits, (np.arange(components) + 0.5) / components)
     weights = np.full(components + 1, 1.0 / (components + 1))
     means = np.append(levels, np.median(misfits))

@@ -1,10 +1,12 @@
 """The noise law and the field in turn, until both stand still."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from napinn.splines.descent import Point, Watch, point_of
+from napinn.splines.kernels import learn_kernels
 from napinn.splines.learned import Mixture, learn_mixture
 from napinn.splines.solver import solve
 from napinn.splines.system import Units, measured_units
@@ -19,16 +21,21 @@ MOVED = 0.1
 """Of the standard error of the field, by which it may still move at the end."""
 
 
+LEARNERS: Mapping[str, Callable[[np.ndarray, float], Mixture]] = {"mixture": learn_mixture, "kde": learn_kernels}
+"""By the name of the density, what learns it; the other densities are working laws that stay."""
+
+
 def learn_law(point: Point, least: Units, watch: Watch) -> Point:
-    """The point with a learned law; unchanged where a field has too few readings."""
+    """The point with a learned law; unchanged where a field has too few readings, or the law is fixed."""
     system, tolerance = point.system, point.tolerance
-    if np.bincount(system.field, minlength=system.task.measured).min() < ENOUGH:
+    learn = LEARNERS.get(system.task.density)
+    if learn is None or np.bincount(system.field, minlength=system.task.measured).min() < ENOUGH:
         return point
     floor = 0.0 if isinstance(point.state.law, Mixture) else FIRST_FLOOR
     units = measured_units(system, point.state, least)
     for _ in range(ROUNDS):
         floor = max(LEAST_FLOOR, 2.0 * _field_error(point), ANNEALING * floor)
-        law = learn_mixture(system.standardised(point.state), floor)
+        law = learn(system.standardised(point.state), floor)
         before = system.misfits(point.state.coefficients)
         point = point_of(solve(system, units, tolerance, replace(point.state, law=law), steps=3))
         shift = (system.misfits(point.state.coefficients) - before) / point.state.sigma[system.field]

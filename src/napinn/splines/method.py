@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from napinn.catalogue import DENSITY, SPLINE_DENSITIES
+from napinn.errors import InputError, nearest
 from napinn.recipe import Recipe
 
 FALSE_ALARMS = 1e-3
@@ -18,7 +20,15 @@ class Splines(Recipe):
     double: bool = True
     held_out: float = 0.0
     """Share of the readings that only judge; splines choose their first mesh by folds and then use all readings."""
+    density: str = DENSITY
+    """How the noise law is found."""
     backend: ClassVar[str] = "napinn.splines.backend"
+
+    def __post_init__(self) -> None:
+        if self.density not in SPLINE_DENSITIES:
+            raise InputError(
+                f"there is no density '{self.density}' of splines; {nearest(self.density, SPLINE_DENSITIES)}"
+            )
 
     @property
     def steps(self) -> int:
@@ -45,19 +55,22 @@ SETTINGS: Mapping[str, type] = {"Splines": Splines, "Automatic": Automatic}
 """Every class that may stand in a saved method of this kind."""
 
 
-def bsplines() -> Splines:
+def bsplines(density: str = DENSITY) -> Splines:
     """Fit with B-splines: an answer in seconds for one coordinate, or one dimension and time.
 
-    Returns the method, to be passed to `napinn.fit(problem, readings, method)`. There is nothing to set: mesh,
-    tolerance and noise law are chosen from the readings.
+    Returns the method, to be passed to `napinn.fit(problem, readings, method)`. Mesh and tolerance are chosen from the
+    readings. `density` says how the noise law is found: `"mixture"` (Gaussians by expectation–maximisation, their
+    number by BIC) and `"kde"` (kernels) learn it where a field has 400 readings or more; `"cauchy"` and `"gaussian"`
+    keep a fixed law, robust or least squares.
     """
-    return Splines()
+    return Splines(density=density)
 
 
-def automatic() -> Automatic:
+def automatic(density: str = DENSITY) -> Automatic:
     """Fit with splines and, where they cannot follow the field, with a network: what `napinn.fit` does by default.
 
     Returns the method, to be passed to `napinn.fit(problem, readings, method)`. The result names the method that made
-    it, and its notes say why if that was the network.
+    it, and its notes say why if that was the network. `density` is that of `bsplines`; a network takes over only
+    `"kde"`, and otherwise learns the law that `law_pinn` learns by default.
     """
-    return Automatic()
+    return Automatic(density=density)

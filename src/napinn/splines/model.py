@@ -12,8 +12,8 @@ from napinn.io.saved import SavedArrays
 from napinn.model import FittedModel, NoiseLaw
 from napinn.pieces import in_pieces
 from napinn.problem import Problem
-from napinn.splines.axis import Axis
-from napinn.splines.learned import TAIL_REACH, Mixture
+from napinn.splines.axis import Axis, axis_between
+from napinn.splines.learned import TAIL_REACH, Mixture, mixture_of
 from napinn.splines.space import Orders, Space
 
 
@@ -171,9 +171,6 @@ def restored(problem: Problem, saved: SavedArrays) -> SplineModel:
 
 MOST_DEGREE = 20
 """More than any equation that napinn reads can need."""
-ROUNDING = 1e-6
-"""By which the weights of a saved law may differ from a sum of one, and the ends of a mesh, as a share of its length,
-from those of the box."""
 
 
 def restored_spread(model: SplineModel, saved: SavedArrays) -> SplineSpread:
@@ -185,23 +182,20 @@ def restored_spread(model: SplineModel, saved: SavedArrays) -> SplineSpread:
 
 def _law(saved: SavedArrays) -> Mixture:
     """The noise law: at least one component beside the broad one, and a density."""
-    law, tail = saved.any_shape("law"), float(_checked(saved, "tail", (1,))[0])
-    if law.ndim != 2 or law.shape[0] != 3 or law.shape[1] < 2 or not _finite(law):
-        raise _mismatch(saved, "law")
-    weights, means, widths = law.astype(float)
-    if np.any(weights < 0.0) or np.any(widths <= 0.0) or tail < 0.0 or abs(weights.sum() + tail - 1.0) > ROUNDING:
-        raise _mismatch(saved, "law")
-    return Mixture(weights, means, widths, tail)
+    tail = float(_checked(saved, "tail", (1,))[0])
+    try:
+        return mixture_of(saved.any_shape("law"), tail)
+    except ValueError:
+        raise _mismatch(saved, "law") from None
 
 
 def _axis(saved: SavedArrays, number: int, degree: int, box: tuple[float, float]) -> Axis:
     """The axis of one coordinate: its breaks ascend from one end of the box to the other."""
-    breaks = saved.any_shape(f"breaks.{number}")
-    if breaks.ndim != 1 or len(breaks) < 2 or not _finite(breaks) or not np.all(np.diff(breaks) > 0.0):
-        raise _mismatch(saved, f"breaks.{number}")
-    if np.any(np.abs(breaks[[0, -1]] - box) > ROUNDING * (box[1] - box[0])):
-        raise _mismatch(saved, f"breaks.{number}")
-    return Axis(breaks.astype(float), degree)
+    name = f"breaks.{number}"
+    try:
+        return axis_between(saved.any_shape(name), *box, degree)
+    except ValueError:
+        raise _mismatch(saved, name) from None
 
 
 def _checked(saved: SavedArrays, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -12,6 +12,7 @@ import scipy.sparse as sparse
 from napinn.splines.axis import Axis, uniform_axis
 from napinn.splines.banded import Banded
 from napinn.splines.cost import Meter, band_seconds, reading_seconds
+from napinn.splines.descent import SMALLEST_NOISE
 from napinn.splines.laws import Cauchy, Huber, deviation
 from napinn.splines.space import Space
 from napinn.splines.system import ReadingRows
@@ -175,7 +176,7 @@ def choose_start(task: Task, seed: int, most: int, meter: Meter) -> Start:
         misfits, scale = held.misfits(cells, other), max(deviation(best), SMALLEST_SCALE)
         if _loss(misfits, scale) < _loss(best, scale):
             best, stiffness = misfits, other
-    return Start(cells, stiffness, deviation(best))
+    return Start(cells, stiffness, max(deviation(best), SMALLEST_NOISE))
 
 
 def sharper(task: Task, start: Start) -> Start:

@@ -216,8 +216,10 @@ def solve(
 ) -> Solution:
     """Steps from a state until they gain less than `least_gain`, or until there were `steps` of them.
 
-    Raises `NotPositiveError` where the normal equations have no solution."""
+    Raises `NotPositiveError` where the normal equations have no solution, or an equation has no value at the state."""
     damping, value = 1e-6, evaluate(system, units, tolerance, state)
+    if not np.isfinite(value.total):
+        raise NotPositiveError
     normal = linearise(system, units, tolerance, state, value, free)
     for taken in range(steps):
         system.meter.spend(system.step_seconds)
@@ -276,7 +278,7 @@ def inverse(matrix: np.ndarray) -> np.ndarray:
 
     Parameters are taken in units of their own curvature first: they may differ by many powers of ten."""
     unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(matrix * unit[:, None] * unit[None, :])
+    values, vectors = np.linalg.eigh(_finite(matrix * unit[:, None] * unit[None, :]))
     scaled = vectors * unit[:, None]
     return (scaled / np.maximum(values, SINGULAR)) @ scaled.T
 
@@ -285,7 +287,14 @@ def _scaled_solution(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Least squares with unknowns in units of their own curvature: they may differ by many powers of ten."""
     unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(float).tiny))
     scaled = matrix * unit[:, None] * unit[None, :]
-    return unit * np.linalg.lstsq(scaled, unit * right, rcond=1e-14)[0]
+    return unit * np.linalg.lstsq(_finite(scaled), _finite(unit * right), rcond=1e-14)[0]
+
+
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    """The numbers themselves; LAPACK would print a complaint of its own about others."""
+    if not np.all(np.isfinite(numbers)):
+        raise NotPositiveError
+    return numbers
 
 
 def _inside_bounds(system: System, before: np.ndarray, after: np.ndarray) -> np.ndarray:

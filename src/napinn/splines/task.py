@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from napinn.catalogue import DENSITY
 from napinn.equations import Condition, Constant, Coordinate, Derivative, Equation, Given, Leaf, Unknown
 from napinn.equations.tree import Expression
 from napinn.problem import Problem
 from napinn.readings import Readings
+from napinn.splines.laws import Cauchy, Gaussian, Law
 from napinn.splines.space import Orders, PointGrid
 from napinn.variation import variation
 
@@ -28,6 +30,13 @@ class Task:
 
     problem: Problem
     readings: Readings
+    density: str = DENSITY
+    """How the noise law is found: a name of `napinn.catalogue.SPLINE_DENSITIES`."""
+
+    @property
+    def working_law(self) -> Law:
+        """The law before the noise is known, and where it is not to be learned."""
+        return Gaussian() if self.density == "gaussian" else Cauchy()
 
     @property
     def measured(self) -> int:

@@ -43,6 +43,8 @@ def certainty_of(point: Point, drift: np.ndarray) -> Certainty:
     model, jackknife = (np.sqrt(np.maximum(np.diag(each), 0.0)) for each in (found.model, found.jackknife))
     quantile = float(ndtri(0.5 + LEVEL / 2.0))
     wide = np.maximum(quantile * model, stdtrit(found.freedom, 0.5 + LEVEL / 2.0) * jackknife)
+    # What could not be computed is not known at all.
+    wide, drift = (np.where(np.isnan(each), np.inf, each) for each in (wide, drift))
     count = int(active.sum())
     errors[active], halves[active] = (wide / quantile)[:count], wide[:count]
     intervals = {}
