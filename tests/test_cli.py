@@ -177,7 +177,7 @@ def test_a_study_that_is_interrupted_says_what_is_kept(folder, monkeypatch, capf
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("napinn.experiments.reproduce.reproduce", stop)
+    monkeypatch.setattr("napinn.cli.reproducing.reproduce", stop)
     code, out, err = napinn(monkeypatch, capfd, "reproduce", "main", "-o", "[mine]")
     assert (code, out) == (130, "")
     assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command goes on from there.\n"
