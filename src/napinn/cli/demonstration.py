@@ -66,7 +66,7 @@ def demo_command(steps: int | None, full: bool, seed: int, out: Path, overwrite:
     corrupted = corrupt(benchmark, OUTLIERS, seed)
     readings = read_table(corrupted.table, tuple(problem.coordinates), problem.fields, source="demo")
     told = Console(stderr=True)
-    announce(full, steps, told)
+    announce(len(readings), full, steps, told)
     rows: dict[str, dict[str, Any]] = {}
     first: FitResult | None = None
     for name, entry in ROWS.items():
@@ -116,9 +116,11 @@ def method_of(word: str, steps: int | None, full: bool) -> Recipe:
     )
 
 
-def announce(full: bool, steps: int | None, console: Console) -> None:
-    """Say what will be done and about how long each part takes."""
-    lines = ["Three methods are fitted to the same 22500 readings. On two quiet cores they take about:"]
+def announce(readings: int, full: bool, steps: int | None, console: Console) -> None:
+    """Say what will be done and, unless the steps are the user's own, about how long each part takes."""
+    lines = [f"Three methods are fitted to the same {readings} readings."]
+    if steps is None:
+        lines[0] += " On two quiet cores they take about:"
     for name, entry in ROWS.items():
         seconds = entry.full if full else entry.short
         told = f"  {name:<8} {seconds:>6}" if steps is None else f"  {name:<8}"
