@@ -1,15 +1,30 @@
-# The two commands a newcomer needs are `make demo` and `make test`.
+# A newcomer needs `make demo`, whoever changes code `make check`, and `make test` before a change is handed on.
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 
-.PHONY: demo test lint format docs clean lock bench bench-peers bench-large
+.PHONY: demo check test pytest test-pythons slow-tests lint format docs clean lock bench bench-peers bench-large
 
 demo: $(READY)
 	$(BIN)/napinn demo --out demo-run --overwrite
 
-test: lint
-	$(BIN)/python -m pytest
+check: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test: lint pytest
+
+# TESTS takes what pytest takes: make pytest TESTS=tests/test_gate.py
+pytest: $(READY)
+	$(BIN)/python -m pytest $(TESTS)
+
+# Under every supported Python that is installed.
+test-pythons:
+	.ci/pythons $(TESTS)
+
+# Measure which tests are slow and write tests/slow_tests.txt.
+slow-tests: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m pytest -p measure_slow -p no:xdist -o addopts="" -q --tb=no || true
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -43,11 +58,12 @@ lock:
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .bench demo-run runs dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* .bench demo-run runs dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into $(VENV): about a minute, once."
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(READY)

@@ -118,10 +118,10 @@ def _started(environment: dict[str, str]) -> dict[str, float]:
 
 
 def demo_memory() -> dict[str, Any]:
-    """Peak memory of the demonstration with nothing compiled before; the number of steps does not matter to it."""
+    """Peak memory of the full demonstration with nothing compiled before; the number of steps does not matter to it."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NAPINN_CACHE": f"{folder}/cache"}
-        used = watched("demo", "--steps", "60", "--out", f"{folder}/demo", environment=environment)
+        used = watched("demo", "--full", "--steps", "60", "--out", f"{folder}/demo", environment=environment)
     return {"gigabytes": used["gigabytes"]}
 
 

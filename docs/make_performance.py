@@ -67,7 +67,7 @@ def speed(found: Json) -> Iterator[str]:
         f"process with a fit of the same shape ({start['second_fit']['process_to_training']} s with its start and "
         "imports)."
     )
-    yield f"- Peak memory of the demonstration: {found['demo_memory']['gigabytes']} GB."
+    yield f"- Peak memory of `napinn demo --full`: {found['demo_memory']['gigabytes']} GB."
     yield ""
     yield _made(found)
 

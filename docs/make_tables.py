@@ -217,9 +217,21 @@ def sensor_faults() -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |"
 
 
+def demo() -> Iterator[str]:
+    """Of `napinn demo --json | python -m json.tool > benchmarks/results/demo.json`."""
+    yield "| method | rMSE | ε (truth 0.3) | outliers found | false alarms | processor seconds |"
+    yield "|---|---|---|---|---|---|"
+    for name, row in json.loads((RESULTS / "demo.json").read_text()).items():
+        found = f"{row['outliers_flagged']} of {row['outliers']}"
+        alarms = f"{row['good_flagged']} of {row['good_readings']}"
+        eps, seconds = row["unknowns"]["eps"], row["processor_seconds"]
+        yield f"| `{name}` | {row['rmse']:.4f} | {eps:.4f} | {found} | {alarms} | {seconds:.0f} |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     make.__name__: make
     for make in (
+        demo,
         summary,
         main_at_three_ratios,
         instants,

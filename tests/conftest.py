@@ -45,6 +45,19 @@ from napinn.run_folder import load, save  # noqa: E402
 from napinn.training import Method, loop  # noqa: E402
 
 DECAY = 0.8
+SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").split())
+"""Tests and fixtures that take more than a second of processor time, as `make slow-tests` measured."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test is slow if it is in the list itself, or needs a fixture that is."""
+    for item in items:
+        needed = {item.nodeid.partition("[")[0]}
+        if isinstance(item, pytest.Function):
+            for definitions in item._fixtureinfo.name2fixturedefs.values():
+                needed |= {f"{definition.baseid}::{definition.argname}" for definition in definitions}
+        if needed & SLOW:
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True, scope="module")

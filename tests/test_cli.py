@@ -1,16 +1,21 @@
 """The command line as a new user meets it: exit codes, one sentence for bad input, files, and pure JSON when asked."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
+from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.cli import main
+from napinn.cli.console import Console
+from napinn.cli.demonstration import HOW_TO_READ, method_of, show
 from napinn.problem_file import load_problem_file
 
 PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
@@ -222,8 +227,10 @@ def test_simulate_writes_readings_labels_and_a_problem_that_fit(folder, monkeypa
     assert problem.unknowns["eps"].start == 1.0
 
 
-def test_the_demo_prints_the_promised_keys(folder, monkeypatch, capfd):
-    code, out, _ = napinn(monkeypatch, capfd, "demo", "--steps", "12", "--json")
+def test_the_demo_prints_rows_as_they_come_then_the_promised_keys(folder, monkeypatch, capfd):
+    fewer = dataclasses.replace(allen_cahn(), times=10)
+    monkeypatch.setattr("napinn.cli.demonstration.allen_cahn", lambda: fewer)
+    code, out, err = napinn(monkeypatch, capfd, "demo", "--steps", "12", "--json")
     assert code in (0, 3)
     told = json.loads(out)
     keys = {
@@ -235,10 +242,33 @@ def test_the_demo_prints_the_promised_keys(folder, monkeypatch, capfd):
         "good_readings",
         "good_flagged",
         "seconds",
+        "processor_seconds",
         "steps",
     }
-    assert {name: keys <= set(row) for name, row in told.items()} == dict.fromkeys(("pinn", "na_pinn", "default"), True)
-    assert told["na_pinn"]["outliers"] + told["na_pinn"]["good_readings"] == 22_500
+    assert list(told) == ["default", "na_pinn", "pinn"]
+    assert all(keys <= set(row) for row in told.values())
+    assert told["na_pinn"]["outliers"] + told["na_pinn"]["good_readings"] == 2_250
+    announced, *rows = (err.index(text) for text in ("Three methods", "default: rMSE", "na_pinn: rMSE", "pinn: rMSE"))
+    assert announced < rows[0] < rows[1]
+    assert err.rindex("pinn: rMSE") > rows[1]
+    assert (folder / "demo-run" / "report.html").exists()
+
+
+def test_the_demo_ends_with_its_table_how_to_read_it_and_the_report(finished, capfd):
+    row = {"rmse": 0.01, "unknowns": {"eps": 0.3}, "outliers_flagged": 1, "outliers": 2, "good_flagged": 3}
+    show({"default": {**row, "good_readings": 4, "seconds": 5.0}}, allen_cahn(), finished, Path("my run"), Console())
+    out = capfd.readouterr().out
+    assert "1 of 2" in out
+    assert out.index("rMSE") < min(out.index(sentence) for sentence in HOW_TO_READ)
+    assert str(Path("my run") / "report.html") in out
+    assert out.rstrip().endswith("napinn verify 'my run'")
+
+
+@pytest.mark.parametrize(("full", "steps", "width"), [(False, 6000, 40), (True, 10_000, 80)])
+def test_the_short_demo_trains_smaller_networks_for_fewer_steps(full, steps, width):
+    for word in ("na_pinn", "pinn"):
+        method = method_of(word, None, full)
+        assert (method.steps, method.backbone.width) == (steps, width)
 
 
 def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):

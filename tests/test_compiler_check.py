@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from conftest import DECAY
 from napinn import compiler_check
 from napinn.errors import InputError
 from napinn.fitting import fit
@@ -20,15 +21,39 @@ for precision, count in (("float64", 16_385), ("float32", 32_769)):
         print(int(found[-1]))
 """
 
+TRAINING = """
+import sys, numpy as np, pandas as pd
+from napinn import Problem, Unknown, fit, na_pinn, read_table
+from napinn.networks import MLP
+problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
+table = pd.read_csv(sys.argv[1])
+parts = {"backbone": MLP(16, 2), "collocation_batch": 64, "reading_batch": 128, "unknowns_rate": 5.0}
+result = fit(problem, read_table(table, ("t",), ("u",)), na_pinn(1200, equation_weight=10.0, **parts))
+print(result.unknowns["k"], int(result.flagged[::10].sum()), int(result.flagged.sum()))
+"""
 
-def test_users_compiler_computes_correct_sums():
-    """jaxlib 0.10.2 prints 266342400 and 1065369600. The tests' flags, which choose other code, are removed."""
+
+def with_users_flags(code: str, *arguments: str) -> list[str]:
+    """What a script prints in a process without the tests' flags, which choose other code of the compiler."""
     ours = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS", "JAX_COMPILATION_CACHE_DIR")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     found = subprocess.run(
-        [sys.executable, "-c", REPRODUCER], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, env=environment
     )
-    assert found.stdout.split() == ["268435456", "1073741824"]
+    return found.stdout.split()
+
+
+def test_users_compiler_computes_correct_sums():
+    """jaxlib 0.10.2 prints 266342400 and 1065369600."""
+    assert with_users_flags(REPRODUCER) == ["268435456", "1073741824"]
+
+
+def test_network_trained_with_users_flags_finds_coefficient_and_outliers(decay_table, tmp_path):
+    decay_table.to_csv(tmp_path / "readings.csv", index=False)
+    coefficient, found, flagged = map(float, with_users_flags(TRAINING, str(tmp_path / "readings.csv")))
+    assert coefficient == pytest.approx(DECAY, rel=0.1)
+    assert found == 40
+    assert flagged < 80
 
 
 @pytest.fixture

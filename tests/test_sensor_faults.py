@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn.diagnosis import judge, sensor_scales
+from napinn.diagnosis import judge, noisy_scales, sensor_scales
 from napinn.diagnosis.changes import SHORTEST, best_change
 from napinn.diagnosis.robust import Groups, compared, effective_share, normal_scores, robust_lines
-from napinn.fitting import _noisy_scales
 from napinn.problem import Problem
 from napinn.readings import Readings, read_table
 from napinn.verdicts import SensorVerdict, Verdict
@@ -255,6 +254,6 @@ def test_only_noisy_sensors_are_weighed_by_their_own_noise() -> None:
     rod = Rod(0)
     rod.values[3] += 2.0 * rod.noise[3]
     rod.values[5] = rod.true[5] + 0.5 * rod.noise[5]
-    found = _noisy_scales(rod.readings, rod.true.reshape(-1), tuple(rod.judged().values())).reshape(rod.true.shape)
+    found = noisy_scales(rod.readings, rod.true.reshape(-1), tuple(rod.judged().values())).reshape(rod.true.shape)
     assert (found[3] > 2.4).all()
     assert (np.delete(found, 3, axis=0) == 1.0).all()

@@ -7,50 +7,67 @@ from typing import Annotated
 import typer
 
 from napinn.caching import keep_compiled
+from napinn.cli.commands import app, command
 from napinn.cli.console import Console, flushed, safe_streams
+from napinn.cli.options import (
+    Conditions,
+    Constants,
+    Equations,
+    Every,
+    FieldName,
+    Json,
+    Overwrite,
+    Periodic,
+    ProblemFile,
+    Quiet,
+    Replace,
+    Run,
+    Seed,
+    Steps,
+    Unknowns,
+    Verbose,
+)
 from napinn.errors import InputError, StorageError
 
 EXIT_NOT_WRITTEN = 1
 EXIT_BAD_INPUT = 2
 EXIT_NOT_TRUSTED = 3
 EXIT_INTERRUPTED = 130
-LARGEST_SEED = 2**62
-"""What 64 bits hold, and as many seeds after it as anyone will ask for."""
-
-app = typer.Typer(
-    help="Field, coefficients, noise law and a reliability for every reading, from bad sensors and an equation.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0, max=LARGEST_SEED)]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
-Replace = Annotated[bool, typer.Option("--overwrite", help="Replace the file.")]
-Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
-FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
-Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
-ProblemFile = Annotated[
-    Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
-]
-Equations = Annotated[
-    list[str] | None,
-    typer.Option("--equation", "-e", help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more."),
-]
-Unknowns = Annotated[
-    list[str] | None,
-    typer.Option("--unknown", "-u", help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive."),
-]
-Constants = Annotated[list[str] | None, typer.Option("--constant", help="A number that you know: Q=0.3.")]
-Conditions = Annotated[list[str] | None, typer.Option("--condition", help="What holds on a face: 'u = 0 at x = 1'.")]
-Periodic = Annotated[list[str] | None, typer.Option("--periodic", help="A coordinate that repeats.")]
-Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]
 
 
-@app.command()
+def _show_version(wanted: bool) -> bool:
+    if wanted:
+        from napinn import __version__
+
+        print(f"napinn {__version__}")  # noqa: T201
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def napinn(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Field, coefficients, noise law and a reliability for every reading, from bad sensors and an equation."""
+
+
+@command
+def init(
+    readings: Annotated[
+        Path | None, typer.Argument(help="Table of readings; default the only table in this folder.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Problem file to write.")] = Path("problem.yaml"),
+    overwrite: Replace = False,
+) -> None:
+    """Propose a problem file from the columns of a table; the equation is yours to correct."""
+    from napinn.cli.starting import init_command
+
+    init_command(readings, out, overwrite)
+
+
+@command
 def new(
     path: Annotated[Path, typer.Argument(help="Problem file to write.")] = Path("problem.yaml"),
     overwrite: Replace = False,
@@ -61,7 +78,7 @@ def new(
     new_command(path, overwrite)
 
 
-@app.command()
+@command
 def schema(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; default standard output.")] = None,
     overwrite: Replace = False,
@@ -72,7 +89,7 @@ def schema(
     schema_command(out, overwrite)
 
 
-@app.command()
+@command
 def fit(
     readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
     problem: ProblemFile = None,
@@ -103,7 +120,8 @@ def fit(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
     overwrite: Overwrite = False,
     log: Annotated[
-        list[str] | None, typer.Option(help="Also log to tensorboard or mlflow. Give it again for both.")
+        list[str] | None,
+        typer.Option(metavar="LOGGER", help="Also log to tensorboard or mlflow. Give it again for both."),
     ] = None,
     checkpoint_every: Every = 60.0,
     verbose: Verbose = False,
@@ -124,7 +142,7 @@ def fit(
     raise typer.Exit(fit_command(readings, given, choice, seed, out, overwrite, manner, seeds, intervals))
 
 
-@app.command()
+@command
 def resume(
     run: Annotated[Path, typer.Argument(help="Folder of a fit that was killed or interrupted.")],
     checkpoint_every: Every = 60.0,
@@ -139,7 +157,7 @@ def resume(
     raise typer.Exit(resume_command(run, Manner(json, (), checkpoint_every, verbose, quiet)))
 
 
-@app.command()
+@command
 def sure(run: Run, json: Json = False) -> None:
     """Add 95 % intervals of the coefficients and the spread of the field to a finished run."""
     from napinn.cli.certainty import sure_command
@@ -147,7 +165,7 @@ def sure(run: Run, json: Json = False) -> None:
     sure_command(run, json)
 
 
-@app.command()
+@command
 def rerun(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the repeated run.")],
@@ -162,7 +180,7 @@ def rerun(
     raise typer.Exit(rerun_command(run, out, overwrite, Manner(json, quiet=quiet)))
 
 
-@app.command()
+@command
 def verify(
     run: Run,
     refit: Annotated[
@@ -177,7 +195,7 @@ def verify(
     raise typer.Exit(verify_command(run, refit, json))
 
 
-@app.command()
+@command
 def bundle(
     run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Zip file to write.")] = Path("bundle.zip"),
@@ -190,7 +208,7 @@ def bundle(
     bundle_command(run, out, with_data, overwrite)
 
 
-@app.command()
+@command
 def check(
     files: Annotated[
         list[Path],
@@ -222,7 +240,7 @@ def check(
     raise typer.Exit(check_command(given, files[-1], Choice(method, steps=steps).check(), time, json))
 
 
-@app.command()
+@command
 def predict(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     at: Annotated[Path | None, typer.Option("--at", help="Points: a table with a column per coordinate.")] = None,
@@ -239,7 +257,7 @@ def predict(
     predict_command(run, at, grid, out, overwrite, json)
 
 
-@app.command()
+@command
 def simulate(
     benchmark: Annotated[str, typer.Argument(help="allen_cahn, burgers or reaction_diffusion.")],
     noise: Annotated[
@@ -256,8 +274,9 @@ def simulate(
     fault: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAME",
             help="Failing sensors as NAME or NAME:SENSORS, for example drift:3: stuck, bias, drift, gain, burst, "
-            "dropout, clipped or neighbours. Give it again for more."
+            "dropout, clipped or neighbours. Give it again for more.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -272,21 +291,24 @@ def simulate(
     simulate_command(benchmark, wanted, out, overwrite, json)
 
 
-@app.command()
+@command
 def demo(
     steps: Steps = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Train the networks of the paper for 10,000 steps: about four minutes.")
+    ] = False,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="Run folder of the demonstration.")] = Path("demo-run"),
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: a plain PINN, naPINN and the default."""
+    """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: the default, naPINN and a plain PINN."""
     from napinn.cli.demonstration import demo_command
 
-    raise typer.Exit(demo_command(steps, seed, out, overwrite, json))
+    raise typer.Exit(demo_command(steps, full, seed, out, overwrite, json))
 
 
-@app.command()
+@command
 def report(
     run: Run,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="HTML file; default RUN/report.html.")] = None,
@@ -299,7 +321,7 @@ def report(
     report_command(run, out, overwrite, json)
 
 
-@app.command()
+@command
 def plot(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
@@ -314,7 +336,7 @@ def plot(
     plot_command(run, what, field, out, overwrite, json)
 
 
-@app.command()
+@command
 def animate(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .gif, or .mp4 where ffmpeg is installed.")],
@@ -328,7 +350,7 @@ def animate(
     animate_command(run, field, out, overwrite, json)
 
 
-@app.command()
+@command
 def export(
     run: Run,
     what: Annotated[str, typer.Option(help="field (NetCDF), model (StableHLO) or readings (Parquet).")],
@@ -342,7 +364,7 @@ def export(
     export_command(run, what, out, overwrite, json)
 
 
-@app.command()
+@command
 def compare(
     paths: Annotated[list[Path], typer.Argument(help="A problem file and a file of readings, or run folders.")],
     methods: Annotated[
@@ -360,7 +382,7 @@ def compare(
     raise typer.Exit(compare_command(paths, methods, steps, seed, out, overwrite, json))
 
 
-@app.command()
+@command
 def watch(
     run: Annotated[Path, typer.Argument(help="Run folder of a fit that runs or is finished.")],
     port: Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)] = 0,
@@ -372,7 +394,7 @@ def watch(
     watch_command(run, port, no_open)
 
 
-@app.command()
+@command
 def methods(json: Json = False) -> None:
     """What there is to fit with: methods, noise laws and losses, one line each."""
     from napinn.cli.tables import methods_command
@@ -380,7 +402,7 @@ def methods(json: Json = False) -> None:
     methods_command(json)
 
 
-@app.command()
+@command
 def backbones(json: Json = False) -> None:
     """The networks there are, one line each, with the number of parameters for three coordinates and two fields."""
     from napinn.cli.tables import backbones_command
@@ -388,7 +410,7 @@ def backbones(json: Json = False) -> None:
     backbones_command(json)
 
 
-@app.command()
+@command
 def reproduce(
     study: Annotated[str | None, typer.Argument(help="A study, or all; without one, the list of studies.")] = None,
     preset: Annotated[

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +151,24 @@ def show_result(result: FitResult, folder: Path, console: Console) -> None:
         soft_wrap=True,
         highlight=False,
     )
+    console.print(next_commands(result, folder), soft_wrap=True, highlight=False, markup=False)
+
+
+def next_commands(result: FitResult, folder: Path) -> str:
+    """Three commands that a user may want now, each with what it is for.
+
+    :param result: The finished fit.
+    :param folder: Its run folder."""
+    run, image = shlex.quote(str(folder)), shlex.quote(str(folder / "field.png"))
+    first = (f"napinn verify {run}", "can this fit be trusted?")
+    if result.status is FitStatus.INTERRUPTED:
+        first = (f"napinn resume {run}", "continue the fit")
+    lines = (
+        first,
+        (f"napinn plot {run} -o {image}", "draw the field"),
+        (f"napinn predict {run} --grid 50 -o {shlex.quote(str(folder / 'predicted.csv'))}", "the field on a grid"),
+    )
+    return "\n".join(["next:", *(f"  {command}  # {purpose}" for command, purpose in lines)])
 
 
 def show_status(result: FitResult, console: Console) -> None:

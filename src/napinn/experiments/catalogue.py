@@ -35,8 +35,8 @@ def catalogue(preset: Preset, folder: Path) -> list[Listed]:
 
 
 def _listed(study: Study, preset: Preset, folder: Path) -> Listed:
-    jobs = {case.job().name: case for case in study.cases(preset)}
-    left = [case for case in jobs.values() if finished(case.job(), folder / "fits") is None]
+    jobs = {job.name: (case, job) for case in study.cases(preset) for job in (case.job(),)}
+    left = [case for case, job in jobs.values() if finished(job, folder / "fits") is None]
     seconds = sum(preset.seconds * TIMES_AS_LONG.get(type(case.method.backbone).__name__, 1.0) for case in left)
     done = len(jobs) - len(left)
     place = REPEATS.get(study.name, "napinn's own")

@@ -43,8 +43,8 @@ class Study:
 def _case(
     preset: Preset, label: str, benchmark: str, ratio: float, make: Make, noise: str = "mixture", **parts: Any
 ) -> Iterator[Case]:
+    method = preset.method(benchmark, make, **parts)
     for seed in range(preset.seeds):
-        method = preset.method(benchmark, make, **parts)
         yield Case(label, benchmark, ratio, method, noise, seed, preset.name)
 
 

@@ -1,0 +1,91 @@
+"""The list of commands: in which group `napinn --help` shows each, in which order, and an example of its use."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+START, LOOK, TRUST, STUDIES = "Start here", "Look", "Trust", "Studies"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """How the help presents a command."""
+
+    group: str
+    example: str
+    """A command line that the parser accepts; a test parses every one."""
+
+
+COMMANDS = {
+    "demo": Listed(START, "napinn demo"),
+    "init": Listed(START, "napinn init readings.csv"),
+    "check": Listed(START, "napinn check problem.yaml readings.csv"),
+    "fit": Listed(START, "napinn fit readings.csv --equation 'T_t = D*T_xx' --unknown D"),
+    "resume": Listed(START, "napinn resume runs/readings"),
+    "new": Listed(START, "napinn new problem.yaml"),
+    "watch": Listed(LOOK, "napinn watch runs/readings"),
+    "report": Listed(LOOK, "napinn report runs/readings -o report.html"),
+    "plot": Listed(LOOK, "napinn plot runs/readings --what noise -o noise.pdf"),
+    "animate": Listed(LOOK, "napinn animate runs/readings -o field.gif"),
+    "predict": Listed(LOOK, "napinn predict runs/readings --grid 50 -o field.nc"),
+    "export": Listed(LOOK, "napinn export runs/readings --what field -o field.nc"),
+    "verify": Listed(TRUST, "napinn verify runs/readings"),
+    "sure": Listed(TRUST, "napinn sure runs/readings"),
+    "compare": Listed(TRUST, "napinn compare problem.yaml readings.csv --methods splines,law_pinn"),
+    "rerun": Listed(TRUST, "napinn rerun runs/readings -o runs/again"),
+    "bundle": Listed(TRUST, "napinn bundle runs/readings -o bundle.zip"),
+    "simulate": Listed(STUDIES, "napinn simulate burgers --outliers 0.15 --fault drift:3 -o readings.csv"),
+    "reproduce": Listed(STUDIES, "napinn reproduce main --preset quick"),
+    "methods": Listed(STUDIES, "napinn methods"),
+    "backbones": Listed(STUDIES, "napinn backbones"),
+    "schema": Listed(STUDIES, "napinn schema -o problem.schema.json"),
+}
+"""Every command, in the order of the help."""
+
+
+def _without_types(params: list[Any]) -> list[Any]:
+    """Options that take no value are shown without one: Typer writes `<bool>` after them."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
+class Command(TyperCommand):
+    """A command whose help shows flags as flags."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """All commands, listed in the order of `COMMANDS`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+
+app = typer.Typer(
+    cls=Group,
+    help="Field, coefficients, noise law and a reliability for every reading, from bad sensors and an equation.",
+    epilog="napinn COMMAND -h explains a command and gives an example. napinn --install-completion sets up the shell.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Register a command under the name of its function, with the group and the example of `COMMANDS`.
+
+    :param function: What the command calls; its docstring is the help."""
+    listed = COMMANDS[function.__name__]
+    # Two spaces: the help joins the lines of a paragraph, and a command line must stay whole.
+    register = app.command(cls=Command, rich_help_panel=listed.group, epilog=f"Example:  {listed.example}")
+    return register(function)

@@ -1,0 +1,50 @@
+"""Options and arguments that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+LARGEST_SEED = 2**62
+"""What 64 bits hold, and as many seeds after it as anyone will ask for."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0, max=LARGEST_SEED)]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
+Replace = Annotated[bool, typer.Option("--overwrite", help="Replace the file.")]
+Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
+FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
+Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
+ProblemFile = Annotated[
+    Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
+]
+Equations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--equation",
+        "-e",
+        metavar="EQUATION",
+        help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more.",
+    ),
+]
+Unknowns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unknown",
+        "-u",
+        metavar="UNKNOWN",
+        help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive.",
+    ),
+]
+Constants = Annotated[
+    list[str] | None, typer.Option("--constant", metavar="NAME=VALUE", help="A number that you know: Q=0.3.")
+]
+Conditions = Annotated[
+    list[str] | None, typer.Option("--condition", metavar="CONDITION", help="What holds on a face: 'u = 0 at x = 1'.")
+]
+Periodic = Annotated[
+    list[str] | None, typer.Option("--periodic", metavar="COORDINATE", help="A coordinate that repeats.")
+]
+Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]

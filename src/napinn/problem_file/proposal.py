@@ -1,0 +1,215 @@
+"""A problem file proposed from the columns of a table: which are coordinates, fields, sensor and deviation.
+
+A column of dates is time. A column that is named as time or a place is a coordinate. Every other column of numbers is a
+field, because leaving one out takes less work than finding its name. Equations cannot be read from a table, so the
+simplest one for these coordinates stands in their place, marked as to be replaced."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from napinn.equations import RESERVED
+from napinn.errors import InputError, listed
+from napinn.names import normal
+from napinn.readings import ADDED_COLUMNS, TIME_NAMES, TIME_UNITS, Columns
+from napinn.readings.axes import PLACE_NAMES
+from napinn.readings.cells import numbers_if_all
+
+SENSOR_NAMES = frozenset({"sensor", "sensor_id", "station", "probe", "device", "node", "channel", "site", "id"})
+LABELLED = re.compile(r"\s*(.*?)\s*[\(\[]\s*([^()\[\]]*?)\s*[\)\]]\s*")
+"""A column named with its unit: `temp (K)`, `depth [m]`."""
+DATES_SHOWN = 1000
+"""Cells that are enough to know a column of dates."""
+
+
+@dataclass
+class Roles:
+    """What each column was taken for."""
+
+    coordinates: dict[str, str] = field(default_factory=dict)
+    """Name in equations to column; so are the fields."""
+    fields: dict[str, str] = field(default_factory=dict)
+    time: str | None = None
+    clock: str | None = None
+    """The unit in which dates are counted, if time is given as dates."""
+    sensor: str | None = None
+    units: dict[str, str] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+
+
+def propose(table: pd.DataFrame, source: str) -> str:
+    """The text of a problem file for a table.
+
+    :param table: The readings as they were read.
+    :param source: The file's name, for sentences and as the problem's name."""
+    roles = roles_of(table)
+    if not roles.coordinates:
+        raise InputError(
+            f"no column of {source} ({listed([str(name) for name in table.columns])}) is named as a coordinate; "
+            "name one x, t or time, or write the file by hand from: napinn new problem.yaml"
+        )
+    if not roles.fields:
+        raise InputError(f"{source} has no column of numbers beside its coordinates, so nothing is measured.")
+    return _text(roles, source)
+
+
+def roles_of(table: pd.DataFrame) -> Roles:
+    """What the columns of a table are, by their names and cells.
+
+    :param table: The readings as they were read."""
+    special, roles = Columns(), Roles()
+    long = special.value in table.columns
+    for column in map(str, table.columns):
+        cells = numbers_if_all(table[column])
+        plain, unit = _plain(column)
+        if column in ADDED_COLUMNS or column == special.sigma or column.endswith("_" + special.sigma):
+            continue
+        if roles.sensor is None and plain.lower() in SENSOR_NAMES:
+            roles.sensor = column
+        elif roles.time is None and (span := _seconds(table[column])) is not None:
+            roles.time = _identifier("t", roles)
+            roles.coordinates[roles.time], roles.clock = column, _unit_for(span)
+        elif not pd.api.types.is_numeric_dtype(cells):
+            roles.ignored += [column] if column != special.field else []
+        elif plain != "T" and plain.lower() in PLACE_NAMES | TIME_NAMES:  # T is a temperature.
+            name = _identifier(plain, roles)
+            roles.coordinates[name] = column
+            roles.time = name if plain.lower() in TIME_NAMES and roles.time is None else roles.time
+            roles.units |= {name: unit} if unit else {}
+        elif not long:
+            name = _identifier(plain, roles)
+            roles.fields[name] = column
+            roles.units |= {name: unit} if unit else {}
+    if long:
+        named = table[special.field].dropna().unique() if special.field in table.columns else ["u"]
+        roles.fields = {str(name): str(name) for name in named}
+    return roles
+
+
+def _plain(column: str) -> tuple[str, str]:
+    """A column's name without its unit, and the unit."""
+    found = LABELLED.fullmatch(column)
+    return (found[1], found[2]) if found else (column.strip(), "")
+
+
+def _identifier(text: str, roles: Roles) -> str:
+    """The text as a name that an equation may hold, and that no other column has."""
+    name = re.sub(r"\W+", "_", normal(text)).strip("_")
+    if not name.isidentifier() or name in RESERVED:
+        name = f"u_{name}" if name else "u"
+    name = name.replace("_", "") if name.replace("_", "").isidentifier() else name
+    taken, number = {*roles.coordinates, *roles.fields}, 2
+    while name in taken:
+        name, number = f"{name.rstrip('0123456789')}{number}", number + 1
+    return name
+
+
+def _seconds(column: pd.Series) -> float | None:
+    """How many seconds a column of dates spans; None where it holds none."""
+    if not pd.api.types.is_datetime64_any_dtype(column):
+        if pd.api.types.is_numeric_dtype(numbers_if_all(column)):
+            return None
+        shown = column.dropna().astype(str)
+        shown = shown.iloc[np.linspace(0, len(shown) - 1, min(len(shown), DATES_SHOWN)).astype(int)]
+        column = pd.to_datetime(shown, format="ISO8601", errors="coerce", utc=True)
+        if column.isna().any():
+            return None
+    column = column.dropna()
+    return None if column.empty else float((column.max() - column.min()).total_seconds())
+
+
+def _unit_for(seconds: float) -> str:
+    """The largest unit of which the span holds ten, so that the numbers are neither tiny nor huge."""
+    fitting = [unit for unit, length in TIME_UNITS.items() if unit != "weeks" and seconds >= 10 * length]
+    return fitting[-1] if fitting else "seconds"
+
+
+def _text(roles: Roles, source: str) -> str:
+    equations, unknowns = _equations(roles)
+    lines = [
+        f"# Proposed by napinn from the columns of {_scalar(source)}. Correct what is wrong, above all the equations;",
+        "# napinn new shows every other entry there is.",
+        f"name: {_scalar(source.rpartition('.')[0] or source)}",
+        "",
+        "# Ranges are taken from the readings; write x: [0, 1] where the equations hold beyond them.",
+        "coordinates:",
+        *(f"  {_scalar(name)}: {_coordinate(name, roles)}".rstrip() for name in roles.coordinates),
+        "",
+        "# What is measured; remove what the equations do not speak of.",
+        f"fields: [{', '.join(map(_scalar, roles.fields))}]",
+        "",
+        "# REPLACE: a table does not hold its physics, so these are the simplest equations for such coordinates.",
+        "equations:",
+        *(f"  - {_scalar(text)}" for text in equations),
+        "",
+        "# Coefficients to find.",
+        "unknowns:",
+        *(f"  {name}: {{positive: true}}" for name in unknowns),
+    ]
+    if roles.units:
+        lines += ["", f"units: {_flow(roles.units)}"]
+    lines += _columns(roles)
+    if len(roles.fields) > 2 and list(roles.coordinates) == [roles.time]:
+        lines += ["", "# If each column is a sensor, name one field above and say where the sensors stand:"]
+        lines += ["# sensors:", *(f"#   {_scalar(column)}: {{x: 0.0}}" for column in roles.fields.values())]
+    if roles.ignored:
+        lines += ["", f"# Kept and not used: {', '.join(map(_scalar, roles.ignored))}."]
+    return "\n".join(lines) + "\n"
+
+
+def _coordinate(name: str, roles: Roles) -> str:
+    if roles.clock is None or name != roles.time:
+        return ""
+    return f"{{column: {_scalar(roles.coordinates[name])}, unit: {roles.clock}, origin: first reading}}"
+
+
+def _columns(roles: Roles) -> list[str]:
+    named = {**roles.coordinates, **roles.fields}
+    dated = roles.time if roles.clock else None
+    renamed = {name: column for name, column in named.items() if name != column and name != dated}
+    lines = [f"  sensor: {_scalar(roles.sensor)}"] if roles.sensor not in (None, Columns().sensor) else []
+    lines += [f"  rename: {_flow(renamed)}"] if renamed else []
+    return ["", "columns:", *lines] if lines else []
+
+
+def _equations(roles: Roles) -> tuple[list[str], list[str]]:
+    """Diffusion where there are time and places, decay in time alone, and Poisson's equation in places alone."""
+    places = [name for name in roles.coordinates if name != roles.time]
+    letter = "q" if roles.time is None else "D" if places else "k"
+    equations, unknowns = [], []
+    for name in roles.fields:
+        unknown = letter if len(roles.fields) == 1 else f"{letter}_{name}"
+        while unknown in {*roles.coordinates, *roles.fields}:
+            unknown += "0"
+        bends = " + ".join(_partial(name, place, place) for place in places)
+        if roles.time is None:
+            equations.append(f"{bends} = -{unknown}")
+        elif places:
+            equations.append(
+                f"{_partial(name, roles.time)} = {unknown}*" + (bends if len(places) == 1 else f"({bends})")
+            )
+        else:
+            equations.append(f"{_partial(name, roles.time)} = -{unknown}*{name}")
+        unknowns.append(unknown)
+    return equations, unknowns
+
+
+def _partial(name: str, *axes: str) -> str:
+    """`T_xx` where the coordinates are single letters, else `d(T, depth, depth)`."""
+    if all(len(axis) == 1 for axis in axes):
+        return f"{name}_{''.join(axes)}"
+    return f"d({name}, {', '.join(axes)})"
+
+
+def _scalar(text: str) -> str:
+    """Text as YAML reads it back, on one line."""
+    style = None if text.isprintable() else '"'  # Only this style keeps a line break in one line.
+    return yaml.safe_dump(text, width=100_000, allow_unicode=True, default_style=style).partition("\n")[0]
+
+
+def _flow(entries: Mapping[str, str] | Sequence[str]) -> str:
+    return yaml.safe_dump(entries, width=100_000, allow_unicode=True, default_flow_style=True, sort_keys=False).strip()

@@ -1,0 +1,102 @@
+"""`napinn init` proposes a problem file that the table can be checked against, whatever its columns are called."""
+
+import pandas as pd
+import pytest
+import yaml
+
+from napinn.cli.starting import init_command, only_table
+from napinn.errors import InputError
+from napinn.problem_file import bind_readings, load_problem_file, parse_problem
+from napinn.problem_file.proposal import propose
+
+
+def proposed(table: pd.DataFrame):
+    """The problem and readings that a proposed file comes to, as `napinn check` would have them."""
+    file = parse_problem(yaml.safe_load(propose(table, "r.csv")), "problem.yaml")
+    return bind_readings(file, table, "r.csv")
+
+
+def test_time_and_place_give_diffusion_with_the_ranges_of_the_readings():
+    problem, readings = proposed(
+        pd.DataFrame({"sensor": ["a", "b", "c"], "x": [0, 1, 2], "t": [0, 3, 5], "T": [1, 2, 4]})
+    )
+    assert problem.coordinates == {"x": (0, 2), "t": (0, 5)}
+    assert problem.fields == ("T",)
+    assert problem.equations == ("T_t = D*T_xx",)
+    assert problem.unknowns["D"].low == 0
+    assert list(readings.sensors) == ["a", "b", "c"]
+
+
+def test_dates_units_and_other_names_are_understood():
+    table = pd.DataFrame(
+        {
+            "station": ["a", "a", "b"],
+            "when": ["2024-01-01", "2024-01-02", "2024-03-01 12:00"],
+            "Depth [m]": [0.5, 1.0, 2.0],
+            "temp (°C)": [4.0, 5.0, 6.0],
+            "note": ["", "fine", "rain"],
+        }
+    )
+    problem, readings = proposed(table)
+    assert problem.coordinates == {"t": (0.0, 60.5), "Depth": (0.5, 2.0)}
+    assert problem.units == {"t": "days", "Depth": "m", "temp": "°C"}
+    assert problem.equations == ("temp_t = D*d(temp, Depth, Depth)",)
+    assert list(readings.sensors) == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "equations"),
+    [
+        ("t u", ["u_t = -k*u"]),
+        ("time u v", ["d(u, time) = -k_u*u", "d(v, time) = -k_v*v"]),
+        ("x y p", ["p_xx + p_yy = -q"]),
+        ("x y t D", ["D_t = D0*(D_xx + D_yy)"]),
+        ("t k yes", ["k_t = -k_k*k", "yes_t = -k_yes*yes"]),
+    ],
+)
+def test_equation_has_the_coordinates_that_there_are(columns, equations):
+    names = columns.split()
+    table = pd.DataFrame({name: [float(row + place) for row in range(3)] for place, name in enumerate(names)})
+    assert list(proposed(table)[0].equations) == equations
+
+
+def test_names_that_no_equation_can_hold_are_replaced_and_kept_apart():
+    table = pd.DataFrame({"t": [0, 1], "a b": [1, 2], "a-b": [3, 4], "sin": [5, 6], "2m": [7, 8], "x:\n1": [9, 9]})
+    problem, readings = proposed(table)
+    assert len(set(problem.fields)) == 5
+    assert sorted(readings.values) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
+
+
+def test_long_table_has_the_fields_that_it_names():
+    table = pd.DataFrame({"t": [0, 1, 0, 1], "field": ["u", "u", "v", "v"], "value": [1, 2, 3, 4]})
+    assert proposed(table)[0].fields == ("u", "v")
+
+
+def test_columns_of_a_finished_fit_and_known_deviations_are_no_fields():
+    table = pd.DataFrame({"t": [0, 1], "u": [1, 2], "sigma": [1, 1], "predicted": [1, 2], "misfit": [0, 0]})
+    assert proposed(table)[0].fields == ("u",)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [({"u": [1.0, 2.0]}, "no column of r.csv"), ({"t": [1.0], "note": ["a"]}, "nothing is measured")],
+)
+def test_table_without_coordinate_or_field_is_refused(table, sentence):
+    with pytest.raises(InputError, match=sentence):
+        propose(pd.DataFrame(table), "r.csv")
+
+
+def test_only_table_of_a_folder_is_taken_and_a_choice_is_left_to_the_user(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="no table"):
+        only_table(tmp_path)
+    pd.DataFrame({"t": [0, 1], "u": [1.0, 2.0]}).to_csv("my readings.csv", index=False)
+    (tmp_path / "read me.txt").write_text("nothing")
+    init_command(None, tmp_path / "problem.yaml", overwrite=False)
+    assert load_problem_file(tmp_path / "problem.yaml").fields == ["u"]
+    assert "problem.yaml 'my readings.csv'" in capsys.readouterr().out
+    with pytest.raises(InputError, match="overwrite"):
+        init_command(None, tmp_path / "problem.yaml", overwrite=False)
+    (tmp_path / "more.csv").write_text("t,u\n")
+    with pytest.raises(InputError, match="2 tables"):
+        init_command(None, tmp_path / "other.yaml", overwrite=False)
