@@ -39,6 +39,9 @@ too coarse for it moves far: after eight steps in one dimension and time, refine
 FIELD_STEPS = 2
 """Of these, the first, in which only the field moves: between the points where a coarse mesh met the equations its
 residuals are large, and unknowns that follow them are led astray."""
+MOST_FREE = {1: np.inf, 2: np.inf, 3: 0.15}
+"""Share of the readings that parameters use up, above which a mesh is not refined, by the number of axes. In the plane
+and time, sensors are few beside the places between them: a finer mesh gives these more freedom, and costs most."""
 LOOSE = 0.05
 """Tolerances below this are given up again if the price of the equations doubles instead of falling."""
 CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
@@ -207,6 +210,7 @@ class Descent:
             and point.tolerance < LOOSEST_REFINED
             and not self.full
             and point.price > 2.0 * self._futile
+            and point.share < MOST_FREE[point.system.task.dimensions]
         ):
             finer = self._try_refining(point, price)
             if finer is None:
@@ -230,7 +234,9 @@ class Descent:
         gain = before.solution.value.total - after.solution.value.total
         freedom = max(after.parameters - before.parameters, 0.0)
         cheaper = before.price - after.price > max(price, 0.3 * before.price)
-        pays = gain > 0.5 * price and (cheaper or gain > max(0.5 * price, 0.1 * after.price) + freedom)
+        # A loss says that the coarse mesh met the equations only at its own points.
+        hidden = gain < -max(price, 0.1 * before.price)
+        pays = hidden or (gain > 0.5 * price and (cheaper or gain > max(0.5 * price, 0.1 * after.price) + freedom))
         self.watch(after, "refined" if pays else "refinement undone")
         return with_noise_level(after) if pays else None
 

@@ -21,7 +21,7 @@ LEVEL_ERROR = 1.17
 UNMET, UNMET_SHARE = 10.0, 0.02
 """Nats, and nats a reading, that equations may cost at the end."""
 AT_BOUND = 1e-3
-"""Of the distance between start and bound."""
+"""Of the distance between start and bound, or of the size at which the unknown matters, whichever is less."""
 MOST_NEIGHBOURS = 20_000
 
 
@@ -38,8 +38,9 @@ class Doubt:
     text: str
 
 
-def doubts_of(point: Point | Level, start: Start, starts: np.ndarray) -> list[Doubt]:
-    """Everything that makes a descent doubtful; `starts` are the values that the unknowns began with."""
+def doubts_of(point: Point | Level, start: Start, starts: np.ndarray, sizes: np.ndarray) -> list[Doubt]:
+    """Everything that makes a descent doubtful; `starts` are the values that the unknowns began with, `sizes` those at
+    which they matter, so that a start far too large does not put a small value beside its bound."""
     found, task, state = [], point.system.task, point.state
     agreement, count = sign_agreement(point), max(point.system.count // task.measured, 1)
     # A pair is counted twice where two misfits are each other's neighbours.
@@ -53,9 +54,10 @@ def doubts_of(point: Point | Level, start: Start, starts: np.ndarray) -> list[Do
     if point.price > max(UNMET, UNMET_SHARE * point.system.count):
         text = f"The equations are not met: they cost {point.price:.0f} nats of likelihood."
         found.append(Doubt(Kind.UNMET, text))
-    for name, value, first, low, high in zip(task.unknowns, state.unknowns, starts, task.low, task.high, strict=True):
+    columns = (task.unknowns, state.unknowns, starts, sizes, task.low, task.high)
+    for name, value, first, size, low, high in zip(*columns, strict=True):
         for bound in (low, high):
-            if np.isfinite(bound) and abs(value - bound) < AT_BOUND * abs(first - bound):
+            if np.isfinite(bound) and abs(value - bound) < AT_BOUND * min(abs(first - bound), size):
                 found.append(Doubt(Kind.AT_BOUND, f"'{name}' ended at {value:.4g}, at its bound {bound:g}."))
     return found
 

@@ -9,6 +9,7 @@ from napinn.splines.banded import NotPositiveError
 from napinn.splines.cost import Meter
 from napinn.splines.descent import (
     FALL,
+    FIELD_STEPS,
     Descent,
     Point,
     bisected,
@@ -47,7 +48,7 @@ MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
 """Coefficients a field while starts are compared."""
-FIRST_BUDGET = 8.0
+FIRST_BUDGET = 14.0
 """Seconds by the model of cost in which the first start must be done. Where it is not, the mesh and the readings are
 too many for a direct solver, and the whole fit would take many minutes."""
 FINER = {1: 1.5, 2: 1.5, 3: 1.0}
@@ -101,6 +102,8 @@ class Engine:
         self.journal = journal or Journal()
         self.first = np.ones(len(task.unknowns))
         """Where the unknowns start."""
+        self.natural = np.full(len(task.unknowns), np.inf)
+        """The size at which each matters."""
         self.all = np.ones(len(task.readings), bool)
         self.start: Start | None = None
         self.stage = "smoothed readings"
@@ -111,7 +114,7 @@ class Engine:
         task = self.task
         most = MOST[task.dimensions]
         start = self.start = choose_start(task, self.seed, most // task.fields, self.meter)
-        self.first = first_unknowns(*self._smoothed(start))
+        self._find_first(start)
         attempts = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
         if not attempts:
             raise NotPositiveError
@@ -120,7 +123,7 @@ class Engine:
         least = best.least
         level = self._with_first_law(best, start)
         descent = Descent("last", least, most, self._told, self.journal)
-        quietest, tolerance = float(best.level.state.sigma[0]), level.tolerance / FALL
+        quietest, tolerance = float(min(best.level.state.sigma[0], level.state.sigma[0])), level.tolerance / FALL
         level = descent.run(level.system, level.state, tolerance, LAST[task.dimensions], level, quietest)
         point = self._with_law(rebuilt(level, least), start, least)
         if not isinstance(point.state.law, Mixture):
@@ -128,16 +131,33 @@ class Engine:
         drift = self._drift(point, least, most)
         return Fit(point, least, start, self._doubts(point, start), attempts, descent.full, drift)
 
+    def _find_first(self, start: Start) -> None:
+        """Where the unknowns start: as given, or at the size at which they matter."""
+        self.natural = natural_sizes(*self._smoothed(start))
+        usual = np.where(np.isfinite(self.natural), self.natural, 1.0)
+        unknowns = self.task.problem.unknowns.values()
+        self.first = np.array([each.started(size) for each, size in zip(unknowns, usual, strict=True)])
+
     def _with_first_law(self, best: Attempt, start: Start) -> Level:
         """The best attempt with three points a cell, without faulty sensors, and with a learned law."""
         kept = recalled(self.journal, "law", self.task, self.meter)
         if kept is not None:
             return kept
-        system = best.level.system.with_points(3)
-        point = settle(system, best.level.state, best.level.tolerance, best.least)
-        point = self._with_law(self._screened(point, best.least), start, best.least)
+        point = self._with_law(self._screened(self._with_three_points(best), best.least), start, best.least)
         self.journal.keep("law", point.level.arrays())
         return point.level
+
+    def _with_three_points(self, best: Attempt) -> Point:
+        """The best attempt with three points a cell. A mesh that meets the equations at two points of each cell may be
+        too coarse to meet them at three, so it is refined as in a descent."""
+        level, least, most = best.level, best.least, MOST[self.task.dimensions]
+        system, tolerance = level.system.with_points(3), level.tolerance
+        units = measured_units(system, level.state, least)
+        state = solve(system, units, tolerance, level.state, steps=FIELD_STEPS, free=False).state
+        before = replace(level, system=system, price=np.inf)
+        descent = Descent("three points", least, most, self._told, self.journal)
+        level = descent.run(system, state, tolerance, tolerance, before, float(level.state.sigma[0]))
+        return rebuilt(level, least)
 
     def _drift(self, point: Point, least: Units, most: int) -> np.ndarray:
         """How far the unknowns move when cells are bisected once more and the tolerance falls once more."""
@@ -158,15 +178,16 @@ class Engine:
         if kept is not None:
             return kept
         most = MOST[self.task.dimensions] // self.task.fields
-        system, state = self._smoothed(self.start or choose_start(self.task, self.seed, most, self.meter))
-        state = replace(state, unknowns=first_unknowns(system, state))
+        start = self.start or choose_start(self.task, self.seed, most, self.meter)
+        self._find_first(start)
+        system, state = self._smoothed(start)
         return Level(system, state, 1.0, np.inf, 0.0, 0.0, np.full(len(state.unknowns), np.inf))
 
     def _told(self, point: Point, happened: str) -> None:
         self.watch(point, happened, self.stage)
 
     def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
-        return doubts_of(point, start, self.first)
+        return doubts_of(point, start, self.first, self.natural)
 
     def _attempts(self, start: Start, most: int) -> list[Attempt]:
         """Descents from different unknowns and meshes, as many as there is doubt."""
@@ -179,7 +200,9 @@ class Engine:
             """From given unknowns, or where there are none from those of the weak form."""
             self.stage = f"start '{name}'"
             system, state = self._smoothed(first)
-            least = measured_units(system, state)
+            # A start of 1 where 1e-4 is right must not make the equations look large, and so loosely met.
+            small = np.sign(self.first) * np.minimum(np.abs(self.first), self.natural)
+            least = measured_units(system, replace(state, unknowns=small))
             try:
                 if given is None:
                     given = weak_start(system, state, least)
@@ -257,12 +280,13 @@ class Engine:
         return point
 
 
-def first_unknowns(system: System, state: State) -> np.ndarray:
-    """The given starts; of an unknown without one, the size at which it matters at the smoothed field."""
+def natural_sizes(system: System, state: State) -> np.ndarray:
+    """The size at which each unknown matters at the smoothed field, beside the terms without unknowns; infinite where
+    there are none."""
     task = system.task
     absent = system.residuals(state.coefficients, np.zeros(len(task.unknowns)))
     found = []
-    for name, unknown in task.problem.unknowns.items():
+    for name in task.unknowns:
         sizes = []
         for residual in absent:
             slope, rest = residual.unknowns.get(name), residual.value
@@ -270,7 +294,7 @@ def first_unknowns(system: System, state: State) -> np.ndarray:
                 continue
             ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
             sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
-        found.append(unknown.started(min(sizes, default=1.0)))
+        found.append(min(sizes, default=np.inf))
     return np.array(found)
 
 
