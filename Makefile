@@ -4,12 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo check test pytest test-pythons slow-tests lint format docs clean lock bench bench-peers bench-large
+.PHONY: demo check quick test pytest test-pythons slow-tests lint format docs clean lock bench bench-peers bench-large
 
 demo: $(READY)
 	$(BIN)/napinn demo --out demo-run --overwrite
 
-check: lint
+# At the same time, because types are checked by one process.
+check: $(READY)
+	$(MAKE) --no-print-directory -j 2 --output-sync=target lint quick
+
+quick: $(READY)
 	$(BIN)/python -m pytest -m "not slow"
 
 test: lint pytest
