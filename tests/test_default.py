@@ -12,13 +12,14 @@ from napinn.catalogue import METHODS
 from napinn.fitting import fit
 from napinn.likelihood import Likelihood
 from napinn.losses import Absolute
-from napinn.methods import SETTINGS, law_pinn, na_pinn, pinn
+from napinn.methods import law_pinn, na_pinn, pinn
 from napinn.network_model import network_of
 from napinn.networks import MLP
 from napinn.objective import unknown_values
 from napinn.problem import Problem, Unknown
 from napinn.readings import read_table
-from napinn.settings import decode, encode
+from napinn.recipe import decode_method
+from napinn.settings import encode
 from napinn.training import LBFGS, SOAP, Kind, Phase, load, loop
 from napinn.training.data import ENOUGH_TO_HOLD_OUT, draw
 
@@ -114,8 +115,8 @@ def test_averaging_and_polishing_lower_the_loss_of_a_noisy_iterate():
 @pytest.mark.parametrize("entry", METHODS.values(), ids=list(METHODS))
 def test_every_method_survives_a_file(entry):
     method = entry.make(*([10] if entry.steps else []))
-    assert decode(encode(method), SETTINGS) == method
-    assert decode(encode(method, brief=True), SETTINGS) == method
+    assert decode_method(encode(method)) == method
+    assert decode_method(encode(method, brief=True)) == method
     assert len(str(encode(method, brief=True))) <= len(str(encode(method)))
 
 

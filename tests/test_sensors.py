@@ -273,7 +273,7 @@ def test_judging_changes_no_number_where_no_sensor_is_faulty() -> None:
 
 @pytest.fixture(scope="module")
 def spoilt() -> FitResult:
-    return fit(ROD, rod_readings(), small(1500))
+    return fit(ROD, rod_readings(), small(2500))
 
 
 def test_faulty_sensors_are_named_and_bend_nothing(spoilt: FitResult) -> None:
