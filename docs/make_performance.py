@@ -1,4 +1,5 @@
-"""Put what was measured into `docs/performance.md`: the tables between its two marks, from `benchmarks/results/*.json`.
+"""Put what was measured into `docs/performance.md`: the tables between its two marks, from `benchmarks/results`, and
+the chart of both engines.
 
 python docs/make_performance.py"""
 
@@ -6,6 +7,9 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
 
 PAGE = Path(__file__).with_name("performance.md")
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
@@ -101,7 +105,81 @@ def large(found: Json) -> Iterator[str]:
     yield _made(found)
 
 
+def gallery(found: Json) -> Iterator[str]:
+    """Both engines on the cases of the gallery."""
+    yield "### Seconds a case"
+    yield ""
+    yield "![seconds of each case with splines, with a network, and with a forward solver](images/engines.png)"
+    yield ""
+    yield "From the command to the report; draws are of the noise, where readings are drawn. The network's seconds are"
+    yield "wall time, measured when it was the default, with phases for few readings that it no longer has."
+    yield ""
+    yield "| case | readings | splines, processor s | draws within the limits | draws trusted | network, s |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, rows in found["engines"]["splines"].items():
+        within = sum(row["holds"]["numbers"] for row in rows.values())
+        trusted = sum(row["status"] == "CONVERGED" for row in rows.values())
+        first, network = rows["0"], found["cases"].get(name, {}).get("seconds")
+        yield (
+            f"| {name.replace('_', ' ')} | {first['readings']:,} | {first['processor_seconds']:.1f} | "
+            f"{within} of {len(rows)} | {trusted} of {len(rows)} | {'–' if network is None else f'{network:.0f}'} |"
+        )
+    yield ""
+    yield f"(`python benchmarks/gallery.py --method splines --seeds 5`, {found['date']}, {found['machine']}.)"
+
+
+def ode_seconds() -> pd.DataFrame:
+    """Median seconds of a fit by system and method of the ODE suite."""
+    rows = pd.read_csv(RESULTS / "ode_suite.csv")
+    rows = rows[rows["method"].isin(["splines", "cauchy"])]
+    return rows.pivot_table(index="system", columns="method", values="seconds", aggfunc="median", sort=False)
+
+
+def odes() -> Iterator[str]:
+    """Splines beside a forward solver, which knows how to solve the equations and is given the same starts."""
+    yield "### Beside a forward solver"
+    yield ""
+    yield "Median processor seconds of a fit in the ODE suite, all noise levels and shares of gross errors; the rival"
+    yield "is `scipy.optimize.least_squares` with Cauchy's loss on LSODA, from the same starts."
+    yield ""
+    yield "| system | splines | forward solver |"
+    yield "|---|---:|---:|"
+    for system, row in ode_seconds().iterrows():
+        yield f"| {str(system).replace('_', ' ')} | {row['splines']:.2f} | {row['cauchy']:.2f} |"
+    yield ""
+    file = "[its file](../benchmarks/results/ode_suite.csv)"
+    yield f"(`python benchmarks/ode_suite.py`; each row of {file} names its commit.)"
+
+
+def draw_engines() -> None:
+    """The chart of seconds, from the same files."""
+    found = json.loads((RESULTS / "gallery.json").read_text())
+    splines = {name: rows["0"]["processor_seconds"] for name, rows in found["engines"]["splines"].items()}
+    network = {name: row["seconds"] for name, row in found["cases"].items() if name in splines}
+    names, odes_of = list(splines), ode_seconds()
+    plt.switch_backend("Agg")
+    figure, axes = plt.subplots(figsize=(8.0, 6.5), layout="constrained")
+    place = {name: number for number, name in enumerate([*names, *odes_of.index])}
+    axes.scatter(list(splines.values()), [place[name] for name in names], label="splines", color="#1f77b4", zorder=3)
+    axes.scatter(odes_of["splines"], [place[name] for name in odes_of.index], color="#1f77b4", zorder=3)
+    axes.scatter(
+        list(network.values()), [place[name] for name in network], label="network", color="#ff7f0e", marker="s"
+    )
+    axes.scatter(
+        odes_of["cauchy"], [place[name] for name in odes_of.index], label="forward solver", color="#2ca02c", marker="D"
+    )
+    axes.set_yticks(list(place.values()), [name.replace("_", " ") for name in place])
+    axes.axhline(len(names) - 0.5, color="grey", linewidth=0.8)
+    axes.set(xscale="log", xlabel="seconds (above the line: from the command to the report; below: the fit alone)")
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    axes.legend()
+    figure.savefig(PAGE.parent / "images" / "engines.png", dpi=120)
+    plt.close(figure)
+
+
 PARTS: dict[str, Callable[[Json], Iterator[str]]] = {
+    "gallery": gallery,
     "peers": peers,
     "time_to_accuracy": accuracy,
     "speed": speed,
@@ -120,9 +198,11 @@ def measured() -> str:
         path = RESULTS / f"{name}.json"
         if path.exists():
             parts += [*write(json.loads(path.read_text())), ""]
+            parts += [*odes(), ""] if name == "gallery" else []
     return "\n".join(parts)
 
 
 if __name__ == "__main__":
+    draw_engines()
     before, rest = PAGE.read_text().split(BEGIN)
     PAGE.write_text(before + BEGIN + measured() + END + rest.split(END)[1])
