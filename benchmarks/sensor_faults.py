@@ -27,6 +27,7 @@ import pandas as pd
 
 import napinn
 from napinn.benchmarks.noise import NOISES
+from napinn.catalogue import METHODS
 from napinn.diagnosis import judge, sensor_scales
 from napinn.experiments.provenance import provenance
 from napinn.problem import Problem, Unknown
@@ -184,7 +185,7 @@ def outcome(table: Table, verdicts: tuple[SensorVerdict, ...], kept: np.ndarray)
 def run(seed: int, method: str | None, steps: int | None) -> dict[str, Any]:
     table = measured(seed)
     if method is not None:
-        made = getattr(napinn, method)(*([] if steps is None else [steps]))
+        made = METHODS[method].make(*([] if steps is None else [steps]))
         result = napinn.fit(ground(), table.readings, made, seed=seed)
         told = outcome(table, result.verdicts, ~result.flagged)
         return told | {"a": round(result.unknowns["a"], 6), "seconds": round(result.seconds, 1)}

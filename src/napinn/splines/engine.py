@@ -44,6 +44,8 @@ LOOSELY_HELD = 0.15
 of one start prove little."""
 LAST = {1: 3e-4, 2: 1e-3, 3: 1e-3}
 """The final tolerance by the number of axes."""
+FAR = 10.0
+"""Times the size at which an unknown matters, beyond which its start does not count as the size of its terms."""
 MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
@@ -75,6 +77,11 @@ class Attempt:
     least: Units
     """The units of the smoothed field that it began with."""
     doubts: list[Doubt]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing makes it doubtful and the equations hold its field."""
+        return not self.doubts and self.level.share <= LOOSELY_HELD
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +208,7 @@ class Engine:
             self.stage = f"start '{name}'"
             system, state = self._smoothed(first)
             # A start of 1 where 1e-4 is right must not make the equations look large, and so loosely met.
-            small = np.sign(self.first) * np.minimum(np.abs(self.first), self.natural)
+            small = np.sign(self.first) * np.minimum(np.abs(self.first), FAR * self.natural)
             least = measured_units(system, replace(state, unknowns=small))
             try:
                 if given is None:
@@ -213,7 +220,7 @@ class Engine:
             found.append(Attempt(name, level, least, self._doubts(level, start)))
 
         def doubtful() -> bool:
-            return all(each.doubts or each.level.share > LOOSELY_HELD for each in found)
+            return not any(each.sound for each in found)
 
         attempt("weak form", start, None, 1.0)
         self.meter.limit = float("inf")
@@ -244,8 +251,9 @@ class Engine:
         return System(task, space, 2, self.all, self.meter), state
 
     def _best(self, attempts: list[Attempt]) -> Attempt:
-        """The least robust loss at a common noise level, plus the price of the equations and, as BIC counts them, the
-        parameters that the readings pay for."""
+        """Of the sound attempts, or of all where none is: the least robust loss at a common noise level, plus the price
+        of the equations and, as BIC counts them, the parameters that the readings pay for."""
+        attempts = [attempt for attempt in attempts if attempt.sound] or attempts
         sigma = np.min([attempt.level.state.sigma for attempt in attempts], axis=0)
         each = 0.5 * np.log(len(self.task.readings))
 
