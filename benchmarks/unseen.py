@@ -48,6 +48,7 @@ def run(case: Unseen, method: str, seed: int) -> dict[str, Any]:
         }
     bad = gross.reshape(-1), faulty.reshape(-1)
     return {
+        "kind": case.kind,
         "unknowns": unknowns,
         "field_percent": field_errors(case, result),
         "readings": len(readings),

@@ -228,6 +228,57 @@ def demo() -> Iterator[str]:
         yield f"| `{name}` | {row['rmse']:.4f} | {eps:.4f} | {found} | {alarms} | {seconds:.0f} |"
 
 
+def unseen() -> Iterator[str]:
+    """Errors, coverage and status by kind of problem, of problems that shaped no rule."""
+    rows = json.loads((RESULTS / "unseen.json").read_text(encoding="utf-8"))["rows"]["splines"]
+    fits = [row for seeds in rows.values() for row in seeds.values()]
+    heads = ("kind", "fits", "median error", "intervals that hold the truth", "of trusted fits", "trusted")
+    yield "| " + " | ".join((*heads, "trusted and wrong")) + " |"
+    yield "|---" * (len(heads) + 1) + "|"
+    for kind in [*dict.fromkeys(row["kind"] for row in fits), "all"]:
+        mine = [row for row in fits if kind in (row["kind"], "all")]
+        trusted = [row for row in mine if row["trusted"]]
+        off = pd.Series([abs(one["off_percent"]) for row in mine for one in row["unknowns"].values()])
+        wrong = sum(any(one["plainly_wrong"] for one in row["unknowns"].values()) for row in trusted)
+        cells = [
+            kind, str(len(mine)), f"{off.median():.1f} %", _held(mine), _held(trusted), str(len(trusted)), str(wrong),
+        ]  # fmt: skip
+        yield "| " + " | ".join(cells) + " |"
+
+
+def _held(fits: list[dict[str, Any]]) -> str:
+    held = [one["held"] for row in fits for one in row["unknowns"].values()]
+    return f"{sum(held)} of {len(held)}" + (f" ({100 * sum(held) / len(held):.0f} %)" if held else "")
+
+
+def faults_of_fits() -> Iterator[str]:
+    """How often each of five faults was named rightly, with the field nearly known and with fitted fields."""
+    study = json.loads((RESULTS / "sensor_faults.json").read_text(encoding="utf-8"))
+    parts = {"nearly true field": "field nearly known", "splines": "fitted with splines"}
+    named = list(study["splines"]["seeds_named_rightly"])
+    yield "| | " + " | ".join(f"`{name}`" for name in named) + " | no healthy one accused | good readings kept |"
+    yield "|---" * (len(named) + 3) + "|"
+    for part, title in parts.items():
+        found = study[part]
+        cells = [f"{found['seeds_named_rightly'][name]} of {found['seeds']}" for name in named]
+        cells += [f"{found['seeds_without_accusation']} of {found['seeds']}", f"{100 * found['good_kept']:.1f} %"]
+        yield f"| {title} | " + " | ".join(cells) + " |"
+
+
+def pulse() -> Iterator[str]:
+    """A pulse that few readings see."""
+    content = json.loads((RESULTS / "pulse.json").read_text(encoding="utf-8"))["rows"]["splines"]
+    yield "| case | seed | velocities off by | dispersion off by | pulse flagged | processor s | status |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, rows in content.items():
+        for seed, row in rows.items():
+            off = row["off_percent"]
+            moved = ", ".join(f"{off[key]:+.1f} %" for key in ("v", "vx", "vy") if key in off)
+            cells = [name, seed, moved, f"{off['D']:+.1f} %", f"{row['pulse_flagged_percent']:.1f} %"]
+            cells += [f"{row['seconds']:.0f}", "trusted" if row["trusted"] else "doubted"]
+            yield "| " + " | ".join(cells) + " |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     make.__name__: make
     for make in (
@@ -243,6 +294,9 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         backbones,
         compiler_versions,
         sensor_faults,
+        unseen,
+        faults_of_fits,
+        pulse,
     )
 }
 

@@ -7,7 +7,7 @@ import yaml
 from napinn.cli.starting import init_command, only_table
 from napinn.errors import InputError
 from napinn.problem_file import bind_readings, load_problem_file, parse_problem
-from napinn.problem_file.proposal import propose
+from napinn.problem_file.proposal import propose, roles_of
 
 
 def proposed(table: pd.DataFrame):
@@ -100,3 +100,8 @@ def test_only_table_of_a_folder_is_taken_and_a_choice_is_left_to_the_user(tmp_pa
     (tmp_path / "more.csv").write_text("t,u\n")
     with pytest.raises(InputError, match="2 tables"):
         init_command(None, tmp_path / "other.yaml", overwrite=False)
+
+
+def test_places_beside_time_alone_are_what_was_measured():
+    roles = roles_of(pd.DataFrame({"t": [0.0, 1.0], "x": [0.1, 0.2], "y": [0.3, 0.4]}))
+    assert (roles.coordinates, roles.fields) == ({"t": "t"}, {"x": "x", "y": "y"})

@@ -87,6 +87,10 @@ def roles_of(table: pd.DataFrame) -> Roles:
     if long:
         named = table[special.field].dropna().unique() if special.field in table.columns else ["u"]
         roles.fields = {str(name): str(name) for name in named}
+    elif not roles.fields and roles.time is not None:
+        # Time beside places alone: the motion itself was measured.
+        roles.fields = {name: column for name, column in roles.coordinates.items() if name != roles.time}
+        roles.coordinates = {roles.time: roles.coordinates[roles.time]}
     return roles
 
 
