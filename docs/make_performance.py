@@ -140,12 +140,13 @@ def odes() -> Iterator[str]:
     yield "### Beside a forward solver"
     yield ""
     yield "Median processor seconds of a fit in the ODE suite, all noise levels and shares of gross errors; the rival"
-    yield "is `scipy.optimize.least_squares` with Cauchy's loss on LSODA, from the same starts."
+    yield "is `scipy.optimize.least_squares` with Cauchy's loss on LSODA, from the same starts (– : not run)."
     yield ""
     yield "| system | splines | forward solver |"
     yield "|---|---:|---:|"
     for system, row in ode_seconds().iterrows():
-        yield f"| {str(system).replace('_', ' ')} | {row['splines']:.2f} | {row['cauchy']:.2f} |"
+        cells = ["–" if pd.isna(row[method]) else f"{row[method]:.2f}" for method in ("splines", "cauchy")]
+        yield f"| {str(system).replace('_', ' ')} | {cells[0]} | {cells[1]} |"
     yield ""
     file = "[its file](../benchmarks/results/ode_suite.csv)"
     yield f"(`python benchmarks/ode_suite.py`; each row of {file} names its commit.)"
