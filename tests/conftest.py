@@ -35,14 +35,14 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 import pytest  # noqa: E402
 
+from napinn.data.readings import Readings, read_table  # noqa: E402
+from napinn.engines.network.methods import na_pinn  # noqa: E402
+from napinn.engines.network.training import Method, loop  # noqa: E402
+from napinn.field.backbones import MLP  # noqa: E402
 from napinn.fitting import fit  # noqa: E402
-from napinn.methods import na_pinn  # noqa: E402
-from napinn.networks import MLP  # noqa: E402
 from napinn.problem import Problem, Unknown  # noqa: E402
-from napinn.readings import Readings, read_table  # noqa: E402
-from napinn.result import FitResult  # noqa: E402
-from napinn.run_folder import load, save  # noqa: E402
-from napinn.training import Method, loop  # noqa: E402
+from napinn.results.result import FitResult  # noqa: E402
+from napinn.runs.folder import load, save  # noqa: E402
 
 DECAY = 0.8
 SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").split())

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from napinn.backend import Backend, Estimate
-from napinn.diagnosis import judge as judge_sensors
-from napinn.intervals import Certainty, FieldSpread, Interval
-from napinn.judgement import judge
-from napinn.model import FittedModel, NoiseLaw
-from napinn.recipe import Recipe
-from napinn.result import FitResult, FitStatus
+from napinn.diagnostics.sensors import judge_sensors
+from napinn.diagnostics.status import judge_fit
+from napinn.engines.base import Backend, Estimate
+from napinn.noise.law import NoiseLaw
+from napinn.results.intervals import FieldSpread, Interval, Uncertainty
+from napinn.results.model import FittedModel
+from napinn.results.recipe import Recipe
+from napinn.results.result import FitResult, FitStatus
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Known(Backend):
             request.problem, method, readings, request.seed, model, {"k": method.rate}, predicted, reliability,
             pd.DataFrame([row]), FitStatus.BUDGET_SPENT, 0.0, verdicts,
         )  # fmt: skip
-        status, notes = judge(result, settled=True)
+        status, notes = judge_fit(result, settled=True)
         return replace(result, status=status, notes=notes)
 
     def restore(self, request, arrays, has_law):
@@ -129,10 +130,10 @@ class Known(Backend):
     def restore_spread(self, model, arrays):
         return Even(float(arrays.any_shape("deviation")))
 
-    def how_sure(self, result, seed):
+    def estimate_uncertainty(self, result, seed):
         rate = result.unknowns["k"]
         intervals = {"k": Interval(rate - 0.1, rate + 0.1, 0.05)}
-        return Certainty(intervals, "400 readings", Even(0.01), np.ones((1, 1)), ("'k' and 'c' trade off.",))
+        return Uncertainty(intervals, "400 readings", Even(0.01), np.ones((1, 1)), ("'k' and 'c' trade off.",))
 
     def estimate(self, problem, readings, method):
         return Estimate(method.name, 0.5)

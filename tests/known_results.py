@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from napinn.gate import Gate
-from napinn.methods import pinn
-from napinn.network_model import NetworkModel, blank_frame, network_of
-from napinn.objective import Learned
-from napinn.partials import FieldNetwork
+from napinn.data.readings import Readings, read_table
+from napinn.engines.network.methods import pinn
+from napinn.engines.network.model import NetworkModel, blank_frame, network_of
+from napinn.engines.network.objective import Learned
+from napinn.engines.network.training import Method
+from napinn.field.derivatives import FieldNetwork
+from napinn.noise.gate import Gate
 from napinn.problem import Problem
-from napinn.readings import Readings, read_table
-from napinn.result import FitResult, FitStatus
-from napinn.training import Method
+from napinn.results.result import FitResult, FitStatus
 
 Formula = Callable[..., object]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from napinn import Problem, Unknown, fit, read_table
-from napinn.splines.method import bsplines
+from napinn.engines.splines.method import bsplines
 
 DECAY = 0.8
 

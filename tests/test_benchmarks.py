@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.benchmarks import burgers, cache, reaction_diffusion
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.burgers import Burgers
-from napinn.benchmarks.names import BENCHMARKS
-from napinn.benchmarks.reaction_diffusion import LambdaOmega
-from napinn.benchmarks.solvers import Recording, Square, System, march
 from napinn.errors import InputError
 from napinn.problem import Problem
+from napinn.studies.benchmarks import burgers, cache, reaction_diffusion
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.burgers import Burgers
+from napinn.studies.benchmarks.names import BENCHMARKS
+from napinn.studies.benchmarks.reaction_diffusion import LambdaOmega
+from napinn.studies.benchmarks.solvers import Recording, Square, System, march
 
 SMALL_BURGERS = burgers.Setup(viscosity=0.05, duration=0.6, times=31, count=96, modes=8)
 SMALL_SPIRAL = reaction_diffusion.Setup(duration=1.0, times=26, count=100, longest_step=2e-3)

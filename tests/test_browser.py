@@ -11,11 +11,11 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser import chromium, is_readable, needs_chromium, opens_alone, prefer, size, visit
 from napinn import Problem, Unknown, fit, read_table
-from napinn.methods import mad_pinn, na_pinn
-from napinn.networks import MLP
+from napinn.engines.network.methods import mad_pinn, na_pinn
+from napinn.engines.network.training import Method
+from napinn.field.backbones import MLP
 from napinn.report.html import write_report
 from napinn.report.truth import Truth
-from napinn.training import Method
 
 pytestmark = needs_chromium
 NASTY = "<script>document.title='hit'</script>"

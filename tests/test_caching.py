@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from napinn import caching
+from napinn.storage import cache as caching
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from napinn import Columns, Problem, Unknown
-from napinn.checks import Weight, inspect_problem, inspect_readings
-from napinn.readings import tidy
-from napinn.tables import Table
+from napinn.data.readings import tidy
+from napinn.diagnostics.preflight import Weight, inspect_problem, inspect_readings
+from napinn.problem.tables import Table
 
 BOX = {"x": (0.0, 1.0), "t": (0.0, 1.0)}
 HEAT = Problem(BOX, ("u",), ("u_t = D*u_xx",), {"D": Unknown(0.5)})
@@ -46,7 +46,7 @@ def put(rows, column, value):
         (changed(put(range(60, 75), "u", 0.25)), Weight.DOUBT, "sensor 's1' gives the same u = 0.25 for 15 readings"),
         (changed(put([7], "x", 1.5)), Weight.OBSTACLE, "1 reading(s) lie outside the range of 'x', 0 to 1"),
         (changed(put([7, 8], "u", np.nan)), Weight.NOTE, "2 of 200 cells hold no reading"),
-        (pd.concat([series(), series().iloc[:2]]), Weight.OBSTACLE, "2 reading(s) say again"),
+        (pd.concat([series(), series().iloc[:2]]), Weight.OBSTACLE, "2 reading(s) repeat"),
         (series().drop(index=range(60, 80)), Weight.NOTE, "the longest is of 'u' by sensor 's1', from 0.183"),
         (series().query("t < 0.4"), Weight.DOUBT, "less than half of its range"),
         (series().assign(u=1.0), Weight.DOUBT, "every reading of 'u' is the same"),

@@ -1,4 +1,4 @@
-"""A fit that is stopped anywhere goes on bit for bit; a checkpoint that is torn or foreign is refused in a sentence."""
+"""A fit that is stopped anywhere continues bit for bit; a torn or foreign checkpoint is refused in a sentence."""
 
 import contextlib
 import dataclasses
@@ -15,16 +15,17 @@ import pytest
 
 import napinn
 from napinn import FitStatus, InputError, Problem, Table, Unknown, fit, load, read_table, save
-from napinn.checkpoints import Checkpoints, found
-from napinn.density import GMM
+from napinn.engines.network.methods import law_pinn
+from napinn.engines.network.model import frame_of, initial
+from napinn.engines.network.training import Adam, Method, Phase, PhaseKind, Screen, begin
+from napinn.engines.network.training import prepare_data as load_data
+from napinn.engines.network.training.checkpoints import latest, read
+from napinn.engines.request import Request
 from napinn.errors import StorageError
-from napinn.methods import law_pinn
-from napinn.network_model import frame_of, initial
-from napinn.networks import MLP
-from napinn.request import Request, read_request, write_request
-from napinn.training import LBFGS, Adam, Kind, Method, Phase, Screen, begin
-from napinn.training import load as load_data
-from napinn.training.checkpoints import latest, read
+from napinn.field.backbones import MLP
+from napinn.noise.density import GMM
+from napinn.runs.request import read_request, write_request
+from napinn.storage.checkpoints import Checkpoints, found
 
 SIZES = dict(backbone=MLP(4, 1), collocation_batch=32, reading_batch=32, log_every=10)
 
@@ -57,14 +58,14 @@ def stop_after(chunks):
 
 
 def with_every_kind_of_state() -> Method:
-    """Warm-up, screening, a law, averages and a line search: all that a state may hold."""
+    """Warm-up, screening, a law and a second optimiser: all that a state may hold."""
     base = law_pinn(40, warm_up=20, law_steps=20, estimator=GMM(), adapts=False, **SIZES)
     warm, law, joint, _ = base.phases
     phases = (
         warm,
         dataclasses.replace(law, screen=Screen()),
-        dataclasses.replace(joint, steps=20, averaging=0.9, patience=30, optimiser=Adam(1e-3)),
-        Phase("polish", Kind.POLISH, 20, joint.loss, optimiser=LBFGS(memory=3, searches=3)),
+        dataclasses.replace(joint, steps=20, patience=30, optimiser=Adam(1e-3)),
+        Phase("last", PhaseKind.GATED, 20, joint.loss, optimiser=Adam(1e-4)),
     )
     return dataclasses.replace(base, phases=phases)
 
@@ -83,7 +84,7 @@ def kill(problem, readings, folder, chunks):
         fit(problem, readings, METHOD, seed=4, progress=stop_after(chunks), checkpoints=kept)
 
 
-@pytest.mark.parametrize("chunks", range(1, 10))
+@pytest.mark.parametrize("chunks", range(1, 8))
 def test_a_fit_that_was_killed_goes_on_bit_for_bit(decay_problem, decay_readings, tmp_path, whole, chunks):
     kill(decay_problem, decay_readings, tmp_path, chunks)
     steps = []
@@ -150,9 +151,9 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(
     with pytest.raises(InputError, match=r"damaged|not a checkpoint") as refused:
         read(newest, request.digest(), METHOD, *rest)
     assert str(newest) in str(refused.value)
-    moment = latest(tmp_path, request.digest(), METHOD, *rest)
-    assert moment is not None
-    assert moment.rows[-1]["step"] == 20
+    fit_state = latest(tmp_path, request.digest(), METHOD, *rest)
+    assert fit_state is not None
+    assert fit_state.rows[-1]["step"] == 20
     assert "The one before it is tried" in caplog.text
     damage(older, how)
     with pytest.raises(InputError, match="no other is left"):
@@ -190,7 +191,7 @@ def test_a_disk_that_fails_costs_a_checkpoint_and_not_the_fit(
     monkeypatch.setattr(os, "replace", full)
     kept = Checkpoints(tmp_path, every=0.0)
     same(whole, fit(decay_problem, decay_readings, METHOD, seed=4, checkpoints=kept, resume=True))
-    assert caplog.text.count("No space left on device; the fit goes on") == 1
+    assert caplog.text.count("No space left on device; the fit continues") == 1
     assert {path.name: path.read_bytes() for path in (tmp_path / "checkpoints").iterdir()} == before
     with pytest.raises(StorageError, match=r"could not be saved to .*: No space left on device"):
         save(whole, tmp_path)
@@ -219,9 +220,9 @@ def test_time_already_spent_counts_after_a_resume(decay_problem, decay_readings,
             result = fit(decay_problem, decay_readings, method, progress=stop, checkpoints=kept, resume=True)
         request = Request(decay_problem, decay_readings, method)
         with jax.enable_x64(False):
-            moment = latest(tmp_path, request.digest(), method, *blank(request))
-        assert moment is not None
-        spent.append(moment.seconds)
+            fit_state = latest(tmp_path, request.digest(), method, *blank(request))
+        assert fit_state is not None
+        spent.append(fit_state.seconds)
     assert spent[1] > spent[0] > 0.0
     assert result.seconds >= spent[1]
 

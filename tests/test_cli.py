@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from napinn.benchmarks.allen_cahn import allen_cahn
 from napinn.cli import main
 from napinn.cli.console import Console
 from napinn.cli.demonstration import HOW_TO_READ, method_of, show
-from napinn.problem_file import load_problem_file
+from napinn.problem.file import load_problem_file
+from napinn.studies.benchmarks.allen_cahn import allen_cahn
 
 PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
 
@@ -185,7 +185,7 @@ def test_a_study_that_is_interrupted_says_what_is_kept(folder, monkeypatch, capf
     monkeypatch.setattr("napinn.cli.reproducing.reproduce", stop)
     code, out, err = napinn(monkeypatch, capfd, "reproduce", "main", "-o", "[mine]")
     assert (code, out) == (130, "")
-    assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command goes on from there.\n"
+    assert err == "napinn: interrupted; finished fits are kept in [mine], and the same command continues from there.\n"
 
 
 def test_reproduce_alone_lists_the_studies(monkeypatch, capfd, tmp_path):
@@ -219,8 +219,8 @@ def test_simulate_writes_readings_labels_and_a_problem_that_fit(folder, monkeypa
     gross = (readings["u"] - labels["u_true"])[labels["u_outlier"]] / np.abs(labels["u_true"]).mean()
     assert gross.min() >= 3 * 0.67
     assert gross.max() <= 10 * 0.68
-    from napinn.io import read_csv
-    from napinn.problem_file import bind_readings, load_problem_file
+    from napinn.data.formats import read_csv
+    from napinn.problem.file import bind_readings, load_problem_file
 
     problem, table = bind_readings(load_problem_file(folder / "ac.problem.yaml"), read_csv(folder / "ac.csv"), "ac.csv")
     assert len(table) == 22_500

@@ -14,7 +14,7 @@ import typer.main
 from napinn.cli.commands import COMMANDS, app
 from napinn.cli.main import run
 from napinn.cli.running import next_commands
-from napinn.result import FitStatus
+from napinn.results.result import FitStatus
 
 GROUP = typer.main.get_command(app)
 

@@ -13,14 +13,15 @@ import pandas as pd
 import pytest
 
 from known_results import with_network
-from napinn import FitStatus, comparison, read_table
+from napinn import FitStatus, read_table
 from napinn.cli import main
-from napinn.comparison import compare, ranked, score, split, table
+from napinn.data.readings import Columns
+from napinn.engines.network.methods import mad_pinn, pinn
+from napinn.engines.network.model import network_of
 from napinn.errors import InputError
-from napinn.methods import mad_pinn, pinn
-from napinn.network_model import network_of
-from napinn.networks import MLP
-from napinn.readings import Columns
+from napinn.evaluation import comparison
+from napinn.evaluation.comparison import compare, ranked, score, split, table
+from napinn.field.backbones import MLP
 
 PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations: ['u_t = -k*u']\n"
 TINY = {"backbone": MLP(8, 1), "collocation_batch": 16, "reading_batch": 64}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from conftest import DECAY
-from napinn import compiler_check
+from napinn.engines.network import compiler_check
 from napinn.errors import InputError
 from napinn.fitting import fit
 
@@ -24,7 +24,7 @@ for precision, count in (("float64", 16_385), ("float32", 32_769)):
 TRAINING = """
 import sys, numpy as np, pandas as pd
 from napinn import Problem, Unknown, fit, na_pinn, read_table
-from napinn.networks import MLP
+from napinn.field.backbones import MLP
 problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
 table = pd.read_csv(sys.argv[1])
 parts = {"backbone": MLP(16, 2), "collocation_batch": 64, "reading_batch": 128, "unknowns_rate": 5.0}

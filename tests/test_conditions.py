@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 
 from napinn import InputError, Problem, Unknown, fit, load, pinn, read_table, save
-from napinn.gate import Gate
-from napinn.network_model import blank_frame
-from napinn.networks import MLP
-from napinn.objective import Learned, equation_loss, face_residuals, inside_residuals, mean_squares
-from napinn.partials import FieldNetwork
-from napinn.problem_file import parse_problem
-from napinn.readings import Readings
-from napinn.scaling import fitted_frame, identity_frame
-from napinn.tables import Table, table_from_rows
-from napinn.training import Adam
+from napinn.data.readings import Readings
+from napinn.engines.network.model import blank_frame
+from napinn.engines.network.objective import Learned, equation_loss, face_residuals, inside_residuals, mean_squares
+from napinn.engines.network.training import Adam
+from napinn.field.backbones import MLP
+from napinn.field.derivatives import FieldNetwork
+from napinn.field.scaling import fitted_frame, identity_frame
+from napinn.noise.gate import Gate
+from napinn.problem.file import parse_problem
+from napinn.problem.tables import Table, table_from_rows
 
 BOX = {"x": (0.0, 2.0), "t": (0.0, 1.0)}
 POINTS = jax.random.uniform(jax.random.key(0), (64, 2)) * jnp.asarray([[2.0, 1.0]])

@@ -12,10 +12,14 @@ import pytest
 from scipy import stats
 from scipy.integrate import cumulative_trapezoid, quad
 
-from napinn.benchmarks.allen_cahn import allen_cahn
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, OutlierStyle, corrupt
-from napinn.benchmarks.faults import (
+from napinn.cli import main
+from napinn.data.readings import read_table
+from napinn.errors import InputError
+from napinn.problem import Problem, Unknown
+from napinn.studies.benchmarks.allen_cahn import allen_cahn
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, OutlierStyle, corrupt
+from napinn.studies.benchmarks.faults import (
     FAULTS,
     Bias,
     Burst,
@@ -26,11 +30,7 @@ from napinn.benchmarks.faults import (
     Neighbours,
     Stuck,
 )
-from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE, Laplace, NoiseLaw, StudentT
-from napinn.cli import main
-from napinn.errors import InputError
-from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
+from napinn.studies.benchmarks.noise import NOISES, PAPER_MIXTURE, Laplace, NoiseLaw, StudentT
 
 TIMES = 20
 SENSORS = 225

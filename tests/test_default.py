@@ -8,20 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn.catalogue import METHODS
+from napinn.data.readings import read_table
+from napinn.engines.catalogue import METHODS
+from napinn.engines.network.methods import law_pinn, na_pinn
+from napinn.engines.network.model import network_of
+from napinn.engines.network.objective import unknown_values
+from napinn.engines.network.training import SOAP, loop, prepare_data
+from napinn.engines.network.training.data import ENOUGH_TO_HOLD_OUT, draw
+from napinn.field.backbones import MLP
 from napinn.fitting import fit
-from napinn.likelihood import Likelihood
-from napinn.losses import Absolute
-from napinn.methods import law_pinn, na_pinn, pinn
-from napinn.network_model import network_of
-from napinn.networks import MLP
-from napinn.objective import unknown_values
+from napinn.noise.likelihood import Likelihood
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.recipe import decode_method
-from napinn.settings import encode
-from napinn.training import LBFGS, SOAP, Kind, Phase, load, loop
-from napinn.training.data import ENOUGH_TO_HOLD_OUT, draw
+from napinn.results.recipe import decode_method
+from napinn.storage.settings import encode
 
 SMALL = dict(backbone=MLP(16, 2), collocation_batch=64, reading_batch=128, optimiser=SOAP(5e-3), log_every=500)
 
@@ -73,14 +72,14 @@ def test_an_unknown_without_a_start_begins_at_the_size_that_matters():
 
 def test_held_out_readings_are_never_drawn():
     problem, readings, _, _ = rod(ENOUGH_TO_HOLD_OUT)
-    data, place = load(problem, readings, jnp.dtype(jnp.float64), held_out=0.1)
+    data, place = prepare_data(problem, readings, jnp.dtype(jnp.float64), held_out=0.1)
     assert (data.held, data.trained) == (100, 900)
     judged = {tuple(point) for point in np.asarray(data.points[900:])}
     for number in range(20):
         batch = draw(data, None, law_pinn(), jax.random.key(number))
         assert not judged & {tuple(point) for point in np.asarray(batch.points)}
     np.testing.assert_array_equal(np.asarray(data.values).reshape(-1)[place], readings.values)
-    few, _ = load(*rod(ENOUGH_TO_HOLD_OUT - 1)[:2], jnp.dtype(jnp.float64), held_out=0.1)
+    few, _ = prepare_data(*rod(ENOUGH_TO_HOLD_OUT - 1)[:2], jnp.dtype(jnp.float64), held_out=0.1)
     assert few.held == 0
 
 
@@ -94,22 +93,6 @@ def test_a_stalled_score_ends_the_joint_phase_and_the_cooling_follows(monkeypatc
     assert steps["joint"] == 2
     assert steps["cooling"] == 12
     assert history["held_out"].notna().all()
-
-
-def test_averaging_and_polishing_lower_the_loss_of_a_noisy_iterate():
-    problem, readings, _, _ = rod()
-    base = pinn(300, loss=Absolute(), **{**SMALL, "optimiser": SOAP(2e-2)})
-    averaged = dataclasses.replace(base, phases=(dataclasses.replace(base.phases[0], averaging=0.95),))
-    polished = dataclasses.replace(
-        pinn(300, **SMALL), phases=(*pinn(300, **SMALL).phases, Phase("polish", Kind.POLISH, 30, optimiser=LBFGS()))
-    )
-
-    def misfit(method):
-        return float(np.mean(np.abs(fit(problem, readings, method).misfits)))
-
-    assert misfit(averaged) < misfit(base)
-    history = fit(problem, readings, polished).history
-    assert history["total"].iloc[-1] < history["total"].iloc[-2]
 
 
 @pytest.mark.parametrize("entry", METHODS.values(), ids=list(METHODS))

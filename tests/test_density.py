@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.density import EBM, GMM, KDE, Bandwidth, Compressed, CrossValidated, Density
-from napinn.density.kde import Binned
+from napinn.noise.density import EBM, GMM, KDE, Bandwidth, Compressed, CrossValidated, Density
+from napinn.noise.density.kde import Binned
 
 MEANS = np.array([-9.0, -0.3, 2.7, 8.5])
 STDS = np.array([2.0, 4.0, 0.6, 1.0])
@@ -28,7 +28,6 @@ class Case(NamedTuple):
 
 CASES = {
     "ebm": Case(EBM(), 5_000, 0.04),
-    "ebm_wide": Case(EBM(low=-1.0, high=1.0, widen=True), 1_000, 0.3),
     "ebm_compressed": Case(Compressed(EBM(low=-15.0, high=15.0)), 3_000, 0.06),
     "gmm": Case(GMM(), 3_000, 0.15),
     "kde": Case(KDE(), 20, 0.21),
@@ -186,13 +185,6 @@ def test_no_update_changes_a_shape_or_a_type(density: Density, dtype: jnp.dtype,
 def test_the_papers_grid_stays_whatever_the_misfits() -> None:
     state = compiled(EBM()).init(jax.random.key(0), np.linspace(-40.0, 80.0, COUNT, dtype=np.float32))
     assert (state.low, state.high) == (-10.0, 10.0)
-
-
-@pytest.mark.parametrize(("first", "last"), [(-40.0, 80.0), (-1.0, 2.0), (-2.0, 30.0), (-25.0, -20.0)])
-def test_a_widened_grid_holds_the_misfits_and_the_papers_grid(first: float, last: float) -> None:
-    state = compiled(EBM(widen=True)).init(jax.random.key(0), jnp.linspace(first, last, 10))
-    assert state.low <= min(-10.0, first)
-    assert state.high >= max(10.0, last)
 
 
 def test_beyond_the_grid_a_misfit_scores_as_its_edge() -> None:

@@ -9,14 +9,14 @@ import jax
 import pytest
 
 from napinn import InputError
-from napinn.training.devices import mesh_of
+from napinn.engines.network.training.devices import mesh_of
 
 TWO = """
 import json, jax, numpy as np, pandas as pd
 from napinn import Problem, Unknown, fit, na_pinn, read_table
-from napinn.density import EBM
-from napinn.network_model import network_of
-from napinn.networks import MLP
+from napinn.noise.density import EBM
+from napinn.engines.network.model import network_of
+from napinn.field.backbones import MLP
 
 times = np.linspace(0.0, 3.0, 1001)
 table = pd.DataFrame({"t": times, "u": np.exp(-0.8 * times) + 0.02 * np.sin(50.0 * times)})

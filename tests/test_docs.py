@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts),
     ROOT / "examples" / "README.md",
     *ROOT.glob("examples/*/README.md"),
 ]
@@ -33,6 +33,17 @@ def test_links_lead_somewhere_and_commands_exist(page):
     commands = set(typer.main.get_command(app).commands)  # pyright: ignore[reportAttributeAccessIssue]
     for command in re.findall(r"(?:^|`)napinn ([a-z]+)\b", text, re.M):
         assert command in commands, command
+
+
+def test_every_page_is_in_a_table_of_contents():
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).with_suffix("") for page in PAGES if docs in page.parents}
+    listed = {Path("index")}
+    for page in pages:
+        text = (docs / page).with_suffix(".md").read_text(encoding="utf-8")
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.S):
+            listed |= {page.parent / line for line in block.split("\n") if line and not line.startswith(":")}
+    assert pages <= listed
 
 
 def script(name: str):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from napinn.equations import (
+from napinn.errors import InputError
+from napinn.problem.equations import (
     Applied,
     Derivative,
     Names,
@@ -19,9 +20,8 @@ from napinn.equations import (
     show,
     wanted,
 )
-from napinn.equations.parse import parse_equation
-from napinn.equations.tree import Coordinate, spelled
-from napinn.errors import InputError
+from napinn.problem.equations.parse import parse_equation
+from napinn.problem.equations.tree import Coordinate, spelled
 
 NAMES = Names(("x", "y", "t"), ("u", "v"), ("nu", "eps"), {"omega": 8.0})
 BURGERS = "u_t + u*u_x + v*u_y = nu*(u_xx + u_yy)"

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn.engine import Outcome, Status
+from napinn.engines.network.training import FixedCost, PhaseKind
 from napinn.errors import InputError, StorageError
-from napinn.experiments.cases import SLICE_SIDE, Case, packed, unpacked
-from napinn.experiments.catalogue import catalogue, left_out
-from napinn.experiments.presets import PRESETS
-from napinn.experiments.reproduce import Setting, reproduce, write_study
-from napinn.experiments.studies import REPEATS, STUDIES
-from napinn.experiments.tables import against_rivals, coefficients, errors, paper, seeds_run
-from napinn.training import FixedCost, Kind
+from napinn.studies.jobs import JobOutcome, Status
+from napinn.studies.paper.cases import SLICE_SIDE, Case, packed, unpacked
+from napinn.studies.paper.catalogue import catalogue, left_out
+from napinn.studies.paper.presets import PRESETS
+from napinn.studies.paper.reproduce import Setting, reproduce, write_study
+from napinn.studies.paper.studies import REPEATS, STUDIES
+from napinn.studies.paper.tables import against_rivals, coefficients, errors, paper, seeds_run
 
 UNFINISHED = ("pinn", "b_pinn", "lad_pinn", "mad_pinn", "clean")
 """What is done of a study that was stopped before its naPINN."""
@@ -108,7 +108,7 @@ def test_a_study_is_written_whichever_of_its_fits_are_finished(tmp_path, study, 
     """As after Ctrl-C, or where one fit has failed."""
     cases = list(STUDIES[study].cases(PRESETS["quick"]))
     outcomes = {
-        case.job().name: Outcome(case.job(), Status.DONE, row_of(case), None, 1.0, 1)
+        case.job().name: JobOutcome(case.job(), Status.DONE, row_of(case), None, 1.0, 1)
         for case in cases
         if (case.benchmark, case.label) in done
     }
@@ -125,7 +125,7 @@ def test_the_presets_say_what_the_issue_of_the_paper_prints():
     method = next(case.method for case in cases if case.benchmark == "burgers")
     assert {case.method.rejection for case in cases} == {FixedCost(0.5)}
     assert (method.steps, method.collocation_batch, method.reading_batch) == (30_000, 4_000, 1_000)
-    assert [phase.steps for phase in method.phases if phase.kind is Kind.LAW] == [5_000]
+    assert [phase.steps for phase in method.phases if phase.kind is PhaseKind.LAW] == [5_000]
     quick = next(STUDIES["main"].cases(PRESETS["quick"])).method
     assert (quick.steps, quick.collocation_batch, quick.reading_batch) == (10_000, 1_024, 1_024)
 
@@ -230,12 +230,12 @@ def test_errors_at_instants_stand_beside_the_usual_ones(tmp_path):
     row = row_of(case) | {"rmse_instants": 0.4, "rmae_instants": 0.3, "outliers_flagged": 5, "outliers": 6}
     row |= {"good_flagged": 1, "good_readings": 9, "law_phase": (0, 0), "label": "na_pinn"}
     study = STUDIES["main"]
-    outcomes = {case.job().name: Outcome(case.job(), Status.DONE, row, None, 1.0, 1)}
+    outcomes = {case.job().name: JobOutcome(case.job(), Status.DONE, row, None, 1.0, 1)}
     for setting, shown in ((Setting(), "0.200"), (Setting(error="instants"), "0.400")):
         written = write_study(study, [case], outcomes, PRESETS["quick"], tmp_path, setting)
         assert f"| na_pinn | {shown} / 0.108 |" in written.files[1].read_text()
     assert {path.name for path in tmp_path.glob("*.md")} == {"main.md", "main-instants.md"}
-    early = {case.job().name: Outcome(case.job(), Status.DONE, row_of(case), None, 1.0, 1)}
+    early = {case.job().name: JobOutcome(case.job(), Status.DONE, row_of(case), None, 1.0, 1)}
     with pytest.raises(InputError, match="made before errors of single instants were kept"):
         write_study(study, [case], early, PRESETS["quick"], tmp_path, Setting(error="instants"))
 

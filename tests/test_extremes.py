@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from napinn import FitStatus, InputError, Problem, Unknown, fit, read_table
-from napinn.density import GMM
-from napinn.fitting import check_readings
-from napinn.methods import na_pinn
-from napinn.networks import MLP
-from napinn.training import Adam, loop
-from napinn.training.optimisers import Slowed
+from napinn.engines.network.methods import na_pinn
+from napinn.engines.network.training import Adam, loop
+from napinn.engines.network.training.optimisers import Slowed
+from napinn.engines.request import check_readings
+from napinn.field.backbones import MLP
+from napinn.noise.density import GMM
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
 SMALL = na_pinn(
@@ -61,7 +61,7 @@ def test_values_beyond_the_precision_are_refused_in_a_sentence():
 def test_a_coordinate_too_far_from_zero_is_refused_in_a_sentence():
     """Julian dates: single precision counts them in quarters of a day."""
     dates = Problem({"t": (2_460_000.0, 2_460_003.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
-    said = "'t' runs from 2460000 to 2460003, too far from zero for single precision to tell its values apart"
+    said = "'t' runs from 2460000 to 2460003, too far from zero for single precision to distinguish its values"
     with pytest.raises(InputError, match=re.escape(said)):
         fitted(np.exp(-TIMES), 2_460_000.0 + TIMES, dates)
     table = read_table(pd.DataFrame({"t": 2_460_000.0 + TIMES, "u": TIMES}), ("t",), ("u",))
@@ -90,9 +90,9 @@ def test_a_chunk_that_is_not_finite_sends_the_fit_back_at_a_smaller_rate(monkeyp
         run = original(problem, method, phase)
         share = phase.schedule.share if isinstance(phase.schedule, Slowed) else 1.0
 
-        def chunk(state, data, cached, count, begun, each):
-            after, losses, finite = run(state, data, cached, count, begun, each)
-            return after, losses, finite & (phase.name != "joint" or begun != 0.5 or share < 0.1)
+        def chunk(state, data, cached, count, begin_phase, each):
+            after, losses, finite = run(state, data, cached, count, begin_phase, each)
+            return after, losses, finite & (phase.name != "joint" or begin_phase != 0.5 or share < 0.1)
 
         return chunk
 

@@ -9,10 +9,10 @@ import pytest
 
 import napinn
 from napinn import FitStatus, Problem, Unknown, fit, law_pinn, load, pinn, read_table, save
-from napinn.network_model import network_of
-from napinn.networks import MLP
-from napinn.readings import Readings
-from napinn.training import loop
+from napinn.data.readings import Readings
+from napinn.engines.network.model import network_of
+from napinn.engines.network.training import loop
+from napinn.field.backbones import MLP
 
 DECAY = 0.8
 
@@ -34,7 +34,7 @@ def finished(request):
 
 
 def loop_adam(rate):
-    from napinn.training import Adam
+    from napinn.engines.network.training import Adam
 
     return Adam(rate)
 

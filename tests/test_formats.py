@@ -12,12 +12,12 @@ import scipy.io
 import xarray as xr
 
 from napinn import Clock, Columns, InputError, Problem, Unknown, fit, load, pinn, read_readings, read_table, save
-from napinn.io import ArrayName, read_file, write_table
-from napinn.io.mat5 import matlab_arrays
-from napinn.io.netcdf import rows_of_dataset
-from napinn.networks import MLP
-from napinn.problem_file import bind_readings, parse_problem, sheet_of
-from napinn.readings import with_numbers
+from napinn.data.formats import ArrayName, read_file, write_table
+from napinn.data.formats.mat5 import matlab_arrays
+from napinn.data.formats.netcdf import rows_of_dataset
+from napinn.data.readings import with_numbers
+from napinn.field.backbones import MLP
+from napinn.problem.file import bind_readings, parse_problem, sheet_of
 
 X, T = np.linspace(0.0, 1.0, 4), np.linspace(0.0, 2.0, 3)
 U = np.sin(X)[:, None] * np.exp(-T)[None, :]
@@ -312,3 +312,19 @@ def test_a_matlab_file_cut_anywhere_is_refused_or_holds_whole_arrays():
         except ValueError:
             continue
         assert all(array.shape == (1, 5) for array in found.values())
+
+
+def test_comments_above_the_header_are_skipped_and_said(tmp_path):
+    path = tmp_path / "logger.csv"
+    path.write_text("# station: 3\n# made by a logger; 2024\nt;u\n0;1,5\n1;2,5\n", encoding="utf-8")
+    sheet = read_file(path)
+    assert list(sheet.table.columns) == ["t", "u"]
+    assert sheet.table["u"].tolist() == ["1.5", "2.5"]
+    assert "2 lines of comments above the header" in sheet.notes[0]
+
+
+def test_a_row_with_too_many_cells_is_named(tmp_path):
+    path = tmp_path / "ragged.csv"
+    path.write_text("t,u\n0,1\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 3 has 3 cells and the rows before it have 2; correct the row"):
+        read_file(path)

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from known_results import known
+from napinn.data.readings import read_table
+from napinn.diagnostics.findings import Check, CheckOutcome
+from napinn.diagnostics.forward.check import Forward, solve
+from napinn.diagnostics.forward.check import check_forward as all_checks
+from napinn.diagnostics.forward.evolution import Evolution, Obstacle, evolution_of
+from napinn.diagnostics.forward.method_of_lines import stencil
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.tables import Table
-from napinn.verification.evolution import Evolution, Obstacle, evolution_of
-from napinn.verification.findings import Check, Outcome
-from napinn.verification.forward import Forward, solve
-from napinn.verification.forward import check_forward as all_checks
-from napinn.verification.lines import stencil
+from napinn.problem.tables import Table
 
 
 def check_forward(result) -> Check:
@@ -45,16 +45,16 @@ def test_exponential_decay_and_logistic_growth_are_followed():
     )
     found = {"k": 0.8, "r": 1.2}
     check = check_forward(known(problem, found, lambda t: jnp.exp(-0.8 * t), lambda t: 5 / (1 + 9 * jnp.exp(-1.2 * t))))
-    assert check.outcome is Outcome.PASS
+    assert check.outcome is CheckOutcome.PASS
     assert difference(check) < 1e-4
 
 
 def test_heat_is_followed_to_the_order_of_the_stencils_and_a_wrong_coefficient_is_doubted():
     check = check_forward(known(HEAT, {"D": 0.4}, heat))
-    assert check.outcome is Outcome.PASS
+    assert check.outcome is CheckOutcome.PASS
     assert difference(check) < 1e-4
     check = check_forward(known(HEAT, {"D": 0.3}, heat))
-    assert check.outcome is Outcome.DOUBT
+    assert check.outcome is CheckOutcome.DOUBT
     assert "agreement means 5 % or less" in check.found
 
 
@@ -90,13 +90,13 @@ def test_a_long_oscillation_is_compared_over_windows():
     problem = Problem({"t": (0.0, 200.0)}, ("u",), ("u_tt = -w*u",), {"w": Unknown(1.0)})
     check = check_forward(known(problem, {"w": 1.002}, jnp.sin))
     assert check.numbers["windows"] == 8
-    assert check.outcome is Outcome.PASS
+    assert check.outcome is CheckOutcome.PASS
     assert "each started from the field" in check.found
 
 
 def test_a_negative_diffusivity_is_called_ill_posed():
     check = check_forward(known(HEAT, {"D": -0.4}, heat))
-    assert check.outcome is Outcome.CANNOT
+    assert check.outcome is CheckOutcome.CANNOT
     assert "ill posed" in check.found
 
 
@@ -109,12 +109,12 @@ def test_heat_in_the_plane_is_followed_and_a_wrong_coefficient_is_doubted():
         return jnp.exp(-0.2 * 2.0 * np.pi**2 * t) * jnp.sin(np.pi * x) * jnp.cos(np.pi * y) + x
 
     check = check_forward(known(problem, {"D": 0.2}, plate))
-    assert check.outcome is Outcome.PASS
+    assert check.outcome is CheckOutcome.PASS
     assert difference(check) < 1e-3
-    assert check_forward(known(problem, {"D": 0.3}, plate)).outcome is Outcome.DOUBT
+    assert check_forward(known(problem, {"D": 0.3}, plate)).outcome is CheckOutcome.DOUBT
 
 
-@pytest.mark.parametrize(("rate", "outcome"), [(0.8, Outcome.PASS), (0.83, Outcome.DOUBT)])
+@pytest.mark.parametrize(("rate", "outcome"), [(0.8, CheckOutcome.PASS), (0.83, CheckOutcome.DOUBT)])
 def test_the_solution_is_compared_with_the_readings(rate, outcome):
     """With a rate that is wrong by a twenty-fifth the solution is within 5 % of the field, and five deviations off."""
     problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(1.0)})
@@ -123,7 +123,7 @@ def test_the_solution_is_compared_with_the_readings(rate, outcome):
     table = pd.DataFrame({"t": times, "u": np.exp(-0.8 * times) + noise})
     result = known(problem, {"k": rate}, lambda t: jnp.exp(-0.8 * t), readings=read_table(table, ("t",), ("u",)))
     beside_field, beside_readings = all_checks(result)
-    assert beside_field.outcome is Outcome.PASS
+    assert beside_field.outcome is CheckOutcome.PASS
     assert beside_readings.outcome is outcome
     found = beside_readings.numbers["misfits"]["u"]
     assert found["field"] == pytest.approx(0.002, rel=0.3)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.gate import Gate, GateState, standardise
+from napinn.noise.gate import Gate, GateState, standardise
 
 GATES = [Gate(), Gate(1.0, 0.5), Gate(20.0, 3.0)]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from napinn.equations import Names, parse_expression, value_and_partials
-from napinn.equations.gradient import RULES
-from napinn.equations.tree import (
+from napinn.problem.equations import Names, parse_expression, value_and_partials
+from napinn.problem.equations.gradient import RULES
+from napinn.problem.equations.tree import (
     ARITY,
     FUNCTIONS,
     Applied,

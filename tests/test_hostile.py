@@ -15,17 +15,17 @@ import pandas as pd
 import pytest
 
 from napinn import InputError, Problem, Unknown, load, read_problem, save
-from napinn.checks import Weight, inspect_readings
 from napinn.cli import console, main, running
-from napinn.equations import Names, mathml, split_names
-from napinn.equations.parse import HIGHEST_ORDER
+from napinn.data.formats import csv_text, read_csv, sizes
+from napinn.data.readings import Clock, Columns, read_table
+from napinn.diagnostics.preflight import Weight, inspect_readings
+from napinn.engines.request import check_readings
 from napinn.errors import printable
-from napinn.fitting import check_readings
-from napinn.io import csv_text, read_csv, sizes
-from napinn.plot import parameters
-from napinn.problem import MOST
-from napinn.problem_file import load_problem_file, loading
-from napinn.readings import Clock, Columns, read_table
+from napinn.problem.equations import Names, mathml, split_names
+from napinn.problem.equations.parse import HIGHEST_ORDER
+from napinn.problem.file import load_problem_file, loading
+from napinn.problem.problem import MOST
+from napinn.report.plot import parameters
 
 MICRO, MU = "\u00b5", "\u03bc"
 E_ACUTE = "e\u0301"

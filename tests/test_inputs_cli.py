@@ -13,9 +13,9 @@ import xarray as xr
 
 import napinn
 from napinn.cli import main
-from napinn.networks import MLP
-from napinn.problem_file import load_problem_file
-from napinn.problem_file.template import TEMPLATE, schema_text
+from napinn.field.backbones import MLP
+from napinn.problem.file import load_problem_file
+from napinn.problem.file.template import TEMPLATE, schema_text
 
 ROOT = Path(__file__).parent.parent
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from napinn import load, read_table, save
-from napinn import request as requests
-from napinn.pieces import in_pieces
-from napinn.readings import at_the_same_place, repeated
-from napinn.training import data as batches
-from napinn.training import load as on_device
+from napinn.data.readings import at_the_same_place, repeated
+from napinn.engines.network.training import data as batches
+from napinn.engines.network.training import prepare_data as on_device
+from napinn.field.chunks import in_chunks
+from napinn.runs import request as requests
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 23])
@@ -21,7 +21,7 @@ def test_pieces_make_the_whole_and_have_one_length(count):
         return 2.0 * piece
 
     rows = np.arange(3.0 * count).reshape(count, 3)
-    np.testing.assert_array_equal(in_pieces(doubled, rows, 8), 2.0 * rows)
+    np.testing.assert_array_equal(in_chunks(doubled, rows, 8), 2.0 * rows)
     assert lengths == {min(count, 8)}
 
 

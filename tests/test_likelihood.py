@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.density import EBM, GMM, KDE, Compressed, Density, RunningSpread, Standard
-from napinn.likelihood import Likelihood, learn_and_score
-from napinn.training.coherence import noise_share
+from napinn.engines.network.training.coherence import noise_share
+from napinn.noise.data_term import Scored
+from napinn.noise.density import EBM, GMM, KDE, Compressed, Density, RunningSpread, Standard
+from napinn.noise.likelihood import Likelihood, learn_and_score
 
 TWO_FIELDS = Standard(jnp.asarray([0.1, -0.4]), jnp.asarray([0.5, 2.0]))
 OWNER = jnp.tile(jnp.arange(2), 50)
@@ -27,7 +28,7 @@ def gaussian(misfit, standard=TWO_FIELDS, owner=OWNER):
 def slopes(loss: Likelihood, misfit, weights=None):
     log_prob, slope = gaussian(misfit)
     weights = jnp.ones_like(misfit) if weights is None else weights
-    return jax.grad(lambda m: loss(m, OWNER, TWO_FIELDS, log_prob, slope, weights, ONE))(misfit)
+    return jax.grad(lambda m: loss.gated_value(m, Scored(OWNER, TWO_FIELDS, log_prob, slope, weights, ONE)))(misfit)
 
 
 def by_field(values):
@@ -58,7 +59,8 @@ def test_the_anchor_pulls_the_median_of_accepted_readings_to_zero():
     def common_pull(shift):
         log_prob, slope = gaussian(misfit + shift, standard, owner)
         loss = Likelihood(anchor=0.1)
-        return jax.grad(lambda s: loss(misfit + s, owner, standard, log_prob, slope, weights, ONE))(shift)
+        scored = Scored(owner, standard, log_prob, slope, weights, ONE)
+        return jax.grad(lambda s: loss.gated_value(misfit + s, scored))(shift)
 
     assert float(common_pull(0.0)) == pytest.approx(0.0, abs=1e-10)
     assert float(common_pull(0.2)) > 1e-3
@@ -72,7 +74,8 @@ def test_a_reading_beyond_the_clip_pulls_at_nothing_and_costs_the_clip():
     assert float(slopes(loss, far)[3]) == 0.0
     scale = TWO_FIELDS.scale[OWNER]
     expected = np.mean(np.asarray(scale**2)) * np.mean(np.minimum(-np.asarray(log_prob), 12.0))
-    assert float(loss(far, OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far), ONE)) == pytest.approx(expected)
+    scored = Scored(OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far), ONE)
+    assert float(loss.gated_value(far, scored)) == pytest.approx(expected)
 
 
 def test_gated_readings_weigh_what_the_gate_says():
@@ -138,7 +141,7 @@ def test_misfits_that_are_not_noise_are_taken_as_absolute():
     weights = jnp.ones_like(MISFIT)
 
     def total(misfit):
-        return FREE(misfit, OWNER, TWO_FIELDS, log_prob, slope, weights, jnp.zeros(()))
+        return FREE.gated_value(misfit, Scored(OWNER, TWO_FIELDS, log_prob, slope, weights, jnp.zeros(())))
 
     assert float(total(MISFIT)) == pytest.approx(float(jnp.mean(jnp.abs(MISFIT))))
     np.testing.assert_allclose(jax.grad(total)(MISFIT), jnp.sign(MISFIT) / 100)

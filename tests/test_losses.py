@@ -1,12 +1,17 @@
 """Data losses: closed forms, limits, and refusal of settings that mean nothing."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from napinn.errors import InputError
-from napinn.losses import Absolute, Huber, Loss, QGaussian, Squared
+from napinn.noise.data_term import DataTerm, Location, Scored
+from napinn.noise.density import Standard
+from napinn.noise.likelihood import Likelihood
+from napinn.noise.losses import Absolute, Huber, Loss, QGaussian, Squared
 
 MISFITS = jnp.asarray([-30.0, -2.0, -0.5, 0.0, 1e-4, 0.7, 3.0, 1e3])
 
@@ -76,3 +81,23 @@ def test_huber_needs_a_positive_delta(delta: float) -> None:
 
 def test_huber_is_squared_when_nothing_is_beyond_delta() -> None:
     np.testing.assert_allclose(Huber(2e3)(MISFITS), Squared()(MISFITS))
+
+
+DATA_TERMS = (*LOSSES, Likelihood(), Likelihood(gated=True))
+
+
+@pytest.mark.parametrize("term", DATA_TERMS, ids=repr)
+def test_every_data_term_has_a_score_that_is_the_gradient_of_its_value(term: DataTerm) -> None:
+    """With law and gate fixed, before the location is profiled out or anchored."""
+    misfit = jnp.asarray([-2.0, -0.3, 0.1, 0.4, 1.5])
+    standard, owner = Standard(jnp.zeros(1), jnp.ones(1)), jnp.zeros(5, int)
+    scored = Scored(owner, standard, -0.5 * misfit**2, -misfit, jnp.linspace(0.2, 1.0, 5), jnp.asarray(0.7))
+    bare = replace(term, profiled=False, anchor=0.0) if isinstance(term, Likelihood) else term
+    expected = 5 * jax.grad(lambda moved: bare.gated_value(moved, scored))(misfit)
+    np.testing.assert_allclose(term.score(misfit, scored), expected, rtol=1e-6)
+    assert (term.location == Location()) == (not term.is_law)
+
+
+def test_a_likelihood_without_a_law_is_refused():
+    with pytest.raises(TypeError, match="learns no law"):
+        Likelihood().plain_value(jnp.ones(3), None)

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from napinn import InputError
 from napinn.cli import main
-from napinn.equations import Names, bind
-from napinn.io.hdf5 import check_heaps
-from napinn.io.netcdf import read_netcdf
+from napinn.data.formats.hdf5 import check_heaps
+from napinn.data.formats.netcdf import read_netcdf
+from napinn.problem.equations import Names, bind
 
 PROBLEM = {
     "name": "decay",

@@ -8,10 +8,8 @@ import pytest
 
 import napinn
 from napinn import Problem, Unknown, fit, read_table
-from napinn.catalogue import BACKBONES, METHODS
-from napinn.density import EBM, GMM, KDE, BatchStd, CrossValidated
-from napinn.losses import Absolute, Huber, QGaussian, Squared
-from napinn.methods import (
+from napinn.engines.catalogue import BACKBONES, METHODS
+from napinn.engines.network.methods import (
     SETTINGS,
     as_printed,
     b_pinn,
@@ -22,12 +20,14 @@ from napinn.methods import (
     or_pinn,
     pinn,
 )
-from napinn.network_model import frame_of, initial
-from napinn.networks import FLS, KAN, MLP, BayesianMLP, PirateNet, QRes, parameter_count
-from napinn.recipe import decode_method
-from napinn.settings import decode, encode
-from napinn.training import Adam, FixedCost, Kind, begin, load
-from napinn.training.loop import chunk_runner, enter
+from napinn.engines.network.model import frame_of, initial
+from napinn.engines.network.training import Adam, FixedCost, PhaseKind, begin, prepare_data
+from napinn.engines.network.training.loop import chunk_runner, enter
+from napinn.field.backbones import FLS, KAN, MLP, BayesianMLP, PirateNet, QRes, parameter_count
+from napinn.noise.density import EBM, GMM, KDE, BatchStd, CrossValidated
+from napinn.noise.losses import Absolute, Huber, QGaussian, Squared
+from napinn.results.recipe import decode_method
+from napinn.storage.settings import decode, encode
 
 TOGETHER = dict(warm_up=0, law_steps=0)
 SMALL = dict(backbone=MLP(12, 2), collocation_batch=32, reading_batch=64, optimiser=Adam(5e-3), log_every=500)
@@ -49,7 +49,7 @@ def test_every_density_and_loss_trains_with_every_backbone(network, density, dec
     weight = 1e-6 if isinstance(backbone, BayesianMLP) else 0.0
     with jax.enable_x64(False):
         dtype = jnp.dtype(jnp.float32)
-        data, _ = load(decay_problem, decay_readings, dtype)
+        data, _ = prepare_data(decay_problem, decay_readings, dtype)
         method = na_pinn(50, divergence_weight=weight, **parts)
         frame = frame_of(decay_problem, decay_readings, method, dtype)
         start = jax.jit(lambda key: begin(method, initial(decay_problem, method, frame, key), key))(jax.random.key(0))
@@ -87,7 +87,7 @@ def test_every_method_survives_its_settings_file():
 def test_the_paper_preset_is_as_printed():
     method = as_printed(na_pinn(30_000), FixedCost(0.1))
     assert [(phase.kind, phase.steps) for phase in method.phases] == [
-        (Kind.PLAIN, 5_000), (Kind.LAW, 5_000), (Kind.GATED, 25_000),
+        (PhaseKind.PLAIN, 5_000), (PhaseKind.LAW, 5_000), (PhaseKind.GATED, 25_000),
     ]  # fmt: skip
     assert method.steps == 30_000
     assert (method.collocation_batch, method.reading_batch) == (4_000, 1_000)

@@ -13,25 +13,25 @@ from napinn import (
     Problem,
     Unknown,
     compare,
+    estimate_uncertainty,
     fit,
     fit_seeds,
-    how_sure,
     load,
     pinn,
     plot,
     predict,
-    recipe,
     save,
     verify,
     write_report,
 )
-from napinn.checks import estimate
-from napinn.equations import wanted
-from napinn.export import EXPORTS
-from napinn.judgement import judge, sensitivities
-from napinn.network_model import network_of
-from napinn.verification.findings import Outcome
-from napinn.verification.forward import check_forward
+from napinn.diagnostics.findings import CheckOutcome
+from napinn.diagnostics.forward.check import check_forward
+from napinn.diagnostics.status import judge_fit, sensitivities
+from napinn.engines.base import estimate
+from napinn.engines.network.model import network_of
+from napinn.problem.equations import wanted
+from napinn.results import recipe
+from napinn.runs.export import EXPORTS
 
 RATE = 0.8
 
@@ -55,7 +55,7 @@ def test_a_method_finds_its_backend(exact, decay_problem, decay_readings):
 
 
 def test_a_run_survives_the_disk(exact, listed, tmp_path):
-    sure = replace(exact, certainty=how_sure(exact))
+    sure = replace(exact, uncertainty=estimate_uncertainty(exact))
     save(sure, tmp_path)
     told = json.loads((tmp_path / "result.json").read_text())
     assert told["method"]["type"] == "Exact"
@@ -67,10 +67,10 @@ def test_a_run_survives_the_disk(exact, listed, tmp_path):
     points = np.linspace(0.0, 3.0, 7)[:, None]
     np.testing.assert_array_equal(back.field(points), exact.field(points))
     np.testing.assert_array_equal(back.noise["u"].pdf(points), exact.noise["u"].pdf(points))
-    np.testing.assert_array_equal(back.certainty.spread(points), np.full((7, 1), 0.01))
-    np.testing.assert_array_equal(back.certainty.correlation, [[1.0]])
-    assert back.certainty.intervals == sure.certainty.intervals
-    assert back.certainty.undetermined == ("'k' and 'c' trade off.",)
+    np.testing.assert_array_equal(back.uncertainty.spread(points), np.full((7, 1), 0.01))
+    np.testing.assert_array_equal(back.uncertainty.correlation, [[1.0]])
+    assert back.uncertainty.intervals == sure.uncertainty.intervals
+    assert back.uncertainty.undetermined == ("'k' and 'c' trade off.",)
 
 
 def test_a_kind_of_method_that_is_not_listed_is_refused(exact, tmp_path):
@@ -80,24 +80,28 @@ def test_a_kind_of_method_that_is_not_listed_is_refused(exact, tmp_path):
 
 
 def test_a_correlation_of_another_size_is_refused(exact, listed, tmp_path):
-    save(replace(exact, certainty=how_sure(exact)), tmp_path)
+    save(replace(exact, uncertainty=estimate_uncertainty(exact)), tmp_path)
     path = tmp_path / "result.json"
     told = json.loads(path.read_text())
     path.write_text(json.dumps({**told, "correlation": [[1.0, 0.0], [0.0, 1.0]]}))
-    with pytest.raises(InputError, match="not a whole run"):
+    with pytest.raises(InputError, match="not a complete run"):
         load(tmp_path)
 
 
 def test_prediction_grid_and_report_read_the_model(exact, tmp_path):
-    sure = replace(exact, certainty=how_sure(exact))
+    sure = replace(exact, uncertainty=estimate_uncertainty(exact))
     found = predict(sure, sure.readings.table[["t"]])
     np.testing.assert_allclose(found["u"], np.exp(-RATE * found["t"]))
     np.testing.assert_array_equal(found["u_spread"], 0.01)
     assert sure.grid(11)["u"].shape == (11,)
     write_report(sure, tmp_path / "report.html")
     assert "exact" in (tmp_path / "report.html").read_text()
-    for draw in plot.FIGURES.values():
-        assert draw(sure, None)
+    # Profiles are drawn once they were computed, and functions where an unknown varies.
+    for name in set(plot.FIGURES) - {"profile", "unknowns"}:
+        assert plot.FIGURES[name](sure, None)
+    for name in ("profile", "unknowns"):
+        with pytest.raises(InputError, match=r"this (run|problem) has no"):
+            plot.FIGURES[name](sure, None)
     for name in ("field", "readings"):
         EXPORTS[name](sure, tmp_path / name)
     _, scored = compare(sure.problem, sure.readings, {"exact": sure.method})
@@ -115,11 +119,11 @@ def test_what_needs_a_network_refuses_in_one_sentence(exact, tmp_path):
 
 def test_the_equation_is_solved_forward_from_the_model(exact, decay_problem, decay_readings):
     checks = {check.name: check for check in verify(exact).checks}
-    assert checks["forward solution"].outcome is Outcome.PASS
+    assert checks["forward solution"].outcome is CheckOutcome.PASS
     assert checks["forward solution"].numbers["difference"]["u"] < 1e-3
-    assert checks["held-out readings"].outcome is Outcome.CANNOT
+    assert checks["held-out readings"].outcome is CheckOutcome.CANNOT
     wrong = replace(exact, unknowns={"k": 2.0 * RATE})
-    assert check_forward(wrong)[0].outcome is Outcome.DOUBT
+    assert check_forward(wrong)[0].outcome is CheckOutcome.DOUBT
 
 
 def test_sensitivities_are_those_of_the_closed_form(exact):
@@ -127,7 +131,7 @@ def test_sensitivities_are_those_of_the_closed_form(exact):
     points = np.random.default_rng(0).uniform(0.0, 3.0, (512, 1))
     np.testing.assert_allclose(found, np.exp(-RATE * points))
     blind = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -0.8*u + 0*k",), {"k": Unknown(0.3)})
-    status, notes = judge(replace(exact, problem=blind), settled=True)
+    status, notes = judge_fit(replace(exact, problem=blind), settled=True)
     assert status is FitStatus.NOT_IDENTIFIABLE
     assert "do not depend on 'k'" in notes[0]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from napinn import InputError, Problem, Table, Unknown
-from napinn.equations import Derivative
-from napinn.equations import Unknown as UnknownLeaf
+from napinn.problem.equations import Derivative
+from napinn.problem.equations import Unknown as UnknownLeaf
 
 BOX = {"x": (0.0, 2.0), "t": (0.0, 1.0)}
 RANDOM = np.random.default_rng(0)

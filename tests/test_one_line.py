@@ -1,4 +1,4 @@
-"""A problem from one line: what is coordinate, field, hidden or unknown is told from the equation and the columns."""
+"""A problem from one line: coordinates, fields and unknowns are deduced from the equation and the columns."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,8 @@ import pytest
 
 from napinn import InputError
 from napinn.problem import Unknown
-from napinn.problem_file import Words, bind_readings, deduce
-from napinn.problem_file.deduction import unknown_entry
+from napinn.problem.file import Words, bind_readings, deduce
+from napinn.problem.file.deduction import unknown_entry
 
 
 def table(*columns, rows=6):

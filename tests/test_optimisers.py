@@ -6,9 +6,9 @@ import numpy as np
 import optax
 import pytest
 
-from napinn.training import LBFGS, SOAP, Adam, Constant, Cosine
-from napinn.training.course import Pace, Watch
-from napinn.training.soap import scale_by_soap
+from napinn.engines.network.training import SOAP, Adam, Constant, Cosine
+from napinn.engines.network.training.phase_progress import EarlyStopping, StepBudget
+from napinn.engines.network.training.soap import scale_by_soap
 
 
 def rotated_valley():
@@ -75,27 +75,6 @@ def test_a_gradient_of_zero_moves_nothing():
         assert all(float(jnp.abs(move).max()) == 0.0 for move in jax.tree.leaves(moves))
 
 
-def test_lbfgs_solves_least_squares():
-    rng = np.random.default_rng(2)
-    matrix, target = jnp.asarray(rng.standard_normal((30, 6))), jnp.asarray(rng.standard_normal(30))
-
-    def loss(x):
-        return jnp.mean((matrix @ x - target) ** 2)
-
-    transformation, x = LBFGS().transformation(), jnp.zeros(6)
-    state = transformation.init(x)
-
-    @jax.jit
-    def step(x, state):
-        value, slope = jax.value_and_grad(loss)(x)
-        moves, state = transformation.update(slope, state, x, value=value, grad=slope, value_fn=loss)
-        return x + moves, state
-
-    for _ in range(15):
-        x, state = step(x, state)
-    np.testing.assert_allclose(x, np.linalg.lstsq(np.asarray(matrix), np.asarray(target))[0], rtol=1e-5)
-
-
 def test_schedules():
     cosine = Cosine(rise=0.2, end=0.1)
     shares = np.asarray([0.0, 0.1, 0.2, 0.6, 1.0])
@@ -104,19 +83,19 @@ def test_schedules():
 
 
 def test_the_watch_ends_a_phase_only_when_the_score_has_not_risen_for_long_enough():
-    watch = Watch(200)
+    watch = EarlyStopping(200)
     assert [watch.stalled(100 * n, score) for n, score in enumerate([0.0, 1.0, 0.9, 1.1, 1.0, 1.0], start=1)] == [
         False, False, False, False, False, True,
     ]  # fmt: skip
-    assert not Watch(None).stalled(10_000, 0.0)
-    assert not Watch(5).stalled(10_000, None)
+    assert not EarlyStopping(None).stalled(10_000, 0.0)
+    assert not EarlyStopping(5).stalled(10_000, None)
 
 
 def test_the_pace_follows_steps_or_the_clock_whichever_is_further():
-    by_steps = Pace(1000, None)
+    by_steps = StepBudget(1000, None)
     assert not by_steps.over(250, 1e9)
     assert by_steps.shares() == (0.25, 0.001)
-    by_clock = Pace(1000, 10.0)
+    by_clock = StepBudget(1000, 10.0)
     assert not by_clock.over(100, 5.0)
     assert by_clock.shares() == pytest.approx((0.5, 0.005))
     assert by_clock.over(100, 5.0)

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from napinn import InputError, load
-from napinn.cli import certainty, main, running, verifying
-from napinn.io.lock import LOCK, held
-from napinn.io.outputs import RUN_FILES, output
-from napinn.run_folder import BEGUN, CERTAINTY, RESULT, VERIFICATION, prepare, read_by
-from napinn.verification.findings import Check, Outcome, Verification
+from napinn import InputError, load, pipeline
+from napinn.cli import main, verifying
+from napinn.diagnostics.findings import Check, CheckOutcome, Verification
+from napinn.evaluation import finishing
+from napinn.runs.folder import BEGUN, CERTAINTY, RESULT, prepare, read_by
+from napinn.runs.verification import VERIFICATION
+from napinn.storage.lock import LOCK, held
+from napinn.storage.outputs import RUN_FILES, output
 
 PROBLEM = """coordinates: {t: [0, 3]}
 fields: [u]
@@ -63,7 +65,8 @@ def contents(folder):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("export RUN --what readings -o readings.csv", "ends in .parquet"),
+        ("export RUN --what readings -o readings.txt", "ends in .parquet"),
+        ("export RUN --what readings -o readings.csv", "already exists"),
         ("export RUN --what model -o RUN/model.npz", "ends in .stablehlo"),
         ("export RUN --what readings -o RUN/readings.parquet", "belongs to the run"),
         ("export RUN --what readings -o RUN/readings.parquet --overwrite", "belongs to the run"),
@@ -234,8 +237,8 @@ def test_intervals_of_two_readings_are_refused_before_training(folder, napinn):
 
 def test_a_fit_that_used_too_few_readings_is_kept_without_intervals(finished):
     doubted = replace(finished, reliability=0.0 * finished.reliability)
-    kept = certainty.with_intervals(doubted)
-    assert kept.certainty is None
+    kept = finishing.with_intervals(doubted)
+    assert kept.uncertainty is None
     assert "There are no intervals: the fit has used 0 readings" in kept.notes[-1]
 
 
@@ -244,13 +247,13 @@ def test_findings_are_shown_where_the_run_is_read_only(folder, napinn, monkeypat
     def refuse(*_, **__):
         raise OSError(errno.EROFS, "Read-only file system")
 
-    found = Verification((Check("status of the fit", Outcome.PASS, "The fit has settled."),))
+    found = Verification((Check("status of the fit", CheckOutcome.PASS, "The fit has settled."),))
     monkeypatch.setattr(verifying, "verify", lambda *_, **__: found)
     monkeypatch.setattr(verifying, "write_verification", refuse)
     code, out, err = napinn("verify", "RUN", *as_json)
     assert (code, "The fit has settled." in out, "Read-only file system" in err) == (1, True, True)
-    monkeypatch.setattr("napinn.run_folder._write", refuse)
-    monkeypatch.setattr(running, "write_report", refuse)
-    code, out, err = napinn("sure", "RUN", *as_json)
+    monkeypatch.setattr("napinn.runs.folder._write", refuse)
+    monkeypatch.setattr(pipeline, "write_report", refuse)
+    code, out, err = napinn("intervals", "RUN", *as_json)
     assert (code, "Read-only file system" in err) == (1, True)
     assert ("intervals" in json.loads(out)) if as_json else ("95 % intervals" in out)

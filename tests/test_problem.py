@@ -10,7 +10,7 @@ import pytest
 
 from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
-from napinn.problem_file import load_problem_file, parse_problem
+from napinn.problem.file import load_problem_file, parse_problem
 
 GOOD = {
     "coordinates": {"x": [0, 1], "t": [0, 2]},

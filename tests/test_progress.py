@@ -9,15 +9,17 @@ import pytest
 from rich.table import Table
 
 from known_results import known
-from napinn import fit, network_backend, seeds
+from napinn import fit
 from napinn.cli.console import Console, prose
 from napinn.cli.progress import duration, left
-from napinn.methods import law_pinn
-from napinn.networks import MLP
-from napinn.snapshot import Snapshot
-from napinn.splines.method import bsplines
-from napinn.training.moments import seconds_left
-from napinn.training.phases import Kind
+from napinn.engines.network import backend as network_backend
+from napinn.engines.network.methods import law_pinn
+from napinn.engines.network.training.fit_state import seconds_left
+from napinn.engines.network.training.phases import PhaseKind
+from napinn.engines.snapshot import Snapshot
+from napinn.engines.splines.method import bsplines
+from napinn.evaluation import seeds
+from napinn.field.backbones import MLP
 
 
 def snapshot(phase: str, step: int, steps: int, rate: float, count: int = 100) -> Snapshot:
@@ -29,7 +31,7 @@ def snapshot(phase: str, step: int, steps: int, rate: float, count: int = 100) -
 def test_the_time_left_counts_every_later_phase_and_no_compiling():
     method = law_pinn(1200, warm_up=400, law_steps=1000)
     assert [phase.steps for phase in method.phases] == [400, 1000, 266, 534]
-    measured: dict[Kind, float] = {}
+    measured: dict[PhaseKind, float] = {}
     # The first row of the first phase holds the time of compiling.
     assert seconds_left(method, 0, 0.0, snapshot("warm-up", 100, 400, 1.0), measured) is None
     found = seconds_left(method, 0, 0.0, snapshot("warm-up", 200, 400, 100.0), measured)
@@ -61,28 +63,29 @@ def test_the_estimate_of_time_counts_every_phase(decay_problem, decay_readings, 
     method = law_pinn(1200, warm_up=400, law_steps=1000, backbone=MLP(4, 1))
     asked = []
 
-    def tried(problem, readings, short):
-        asked.extend((phase.name, phase.kind, phase.steps) for phase in short.phases)
+    def tried(self, request, options):
+        asked.extend((phase.name, phase.kind, phase.steps) for phase in request.method.phases)
         rows = [("plain", 20, 9.0), ("plain", 40, 2.0), ("law", 60, 5.0), ("law", 80, 0.2), ("gated", 100, 8.0),
                 ("gated", 120, 4.0)]  # fmt: skip
         return types.SimpleNamespace(history=pd.DataFrame(rows, columns=["phase", "step", "seconds"]))
 
     clock = iter([100.0, 140.0])
-    monkeypatch.setattr(network_backend, "fit", tried)
+    monkeypatch.setattr(network_backend.Networks, "fit", tried)
     monkeypatch.setattr(network_backend, "time", types.SimpleNamespace(perf_counter=lambda: next(clock)))
     found = network_backend.BACKEND.estimate(decay_problem, decay_readings, method)
-    assert asked == [("plain", Kind.PLAIN, 40), ("law", Kind.LAW, 40), ("gated", Kind.GATED, 40)]
+    assert asked == [("plain", PhaseKind.PLAIN, 40), ("law", PhaseKind.LAW, 40), ("gated", PhaseKind.GATED, 40)]
     # 40 s for all that was tried, of which 12.4 s are steps once they are compiled.
     around = 40.0 - 12.4 + network_backend.AROUND_FIT
     assert found.seconds == pytest.approx(around + 400 * 0.1 + 1000 * 0.01 + 800 * 0.2)
 
 
 def test_several_seeds_are_told_as_one_fit(decay_problem, decay_readings, monkeypatch):
-    def pretended(problem, readings, method, *, seed, progress):
-        progress(dataclasses.replace(snapshot("joint", 50, 100, 10.0), seconds_left=5.0))
-        return dataclasses.replace(known(problem, {"k": 0.8}, lambda t: t, readings=readings), seed=seed)
+    def pretended(request, options):
+        options.progress(dataclasses.replace(snapshot("joint", 50, 100, 10.0), seconds_left=5.0))
+        found = known(request.problem, {"k": 0.8}, lambda t: t, readings=request.readings)
+        return dataclasses.replace(found, seed=request.seed)
 
-    monkeypatch.setattr(seeds, "fit", pretended)
+    monkeypatch.setattr(seeds, "fit_request", pretended)
     monkeypatch.setattr(seeds, "time", types.SimpleNamespace(perf_counter=lambda: 0.0))
     told: list[Snapshot] = []
     seeds.fit_seeds(decay_problem, decay_readings, seeds=3, seed=7, progress=told.append)

@@ -6,8 +6,8 @@ import yaml
 
 from napinn.cli.starting import init_command, only_table
 from napinn.errors import InputError
-from napinn.problem_file import bind_readings, load_problem_file, parse_problem
-from napinn.problem_file.proposal import propose, roles_of
+from napinn.problem.file import bind_readings, load_problem_file, parse_problem
+from napinn.problem.file.proposal import propose, roles_of
 
 
 def proposed(table: pd.DataFrame):
@@ -105,3 +105,38 @@ def test_only_table_of_a_folder_is_taken_and_a_choice_is_left_to_the_user(tmp_pa
 def test_places_beside_time_alone_are_what_was_measured():
     roles = roles_of(pd.DataFrame({"t": [0.0, 1.0], "x": [0.1, 0.2], "y": [0.3, 0.4]}))
     assert (roles.coordinates, roles.fields) == ({"t": "t"}, {"x": "x", "y": "y"})
+
+
+@pytest.mark.parametrize(
+    ("cells", "written"),
+    [
+        (["05.03.2024 08:00", "05.03.2024 09:30", "06.03.2024 08:00"], "%d.%m.%Y %H:%M"),
+        (["01/10/2024 11:45 PM", "01/11/2024 12:00 AM", "01/13/2024 12:00 AM"], "%m/%d/%Y %I:%M %p"),
+        (["13/01/2024", "14/01/2024", "15/01/2024"], "%d/%m/%Y"),
+        # Either order of day and month can be read; days that follow each other span less than months.
+        (["03/01/2024", "04/01/2024", "05/01/2024"], "%d/%m/%Y"),
+        (["2024-01-03", "2024-01-04", "2024-01-05"], None),
+    ],
+)
+def test_dates_are_understood_as_spreadsheets_write_them(cells, written):
+    table = pd.DataFrame({"Date/Time": cells, "u (mm)": [1.0, 2.0, 3.0]})
+    assert roles_of(table).written == written
+    problem, readings = proposed(table)
+    assert readings.points[0, 0] == 0.0
+    assert problem.units["u"] == "mm"
+
+
+def test_without_a_named_coordinate_time_is_the_first_column_that_only_grows():
+    problem, _ = proposed(pd.DataFrame({"Strom [A]": [2.0, 1.0, 3.0], "Zeit [s]": [0.0, 1.0, 2.0]}))
+    assert problem.coordinates == {"t": (0.0, 2.0)}
+    assert problem.units == {"Strom": "A", "t": "s"}
+    assert proposed(pd.DataFrame({"day": [0, 1, 2], "cases": [3.0, 9.0, 2.0]}))[0].units == {"t": "days"}
+
+
+def test_a_column_that_never_changes_within_a_sensor_is_a_place():
+    table = pd.DataFrame(
+        {"station": ["a", "a", "b", "b"], "pos": [1, 1, 4, 4], "time": [0, 1, 0, 1], "n": [1.0, 2.0, 3.0, 5.0]}
+    )
+    assert proposed(table)[0].coordinates == {"time": (0.0, 1.0), "pos": (1.0, 4.0)}
+    moving = table.assign(pos=[1, 2, 4, 4])
+    assert proposed(moving)[0].fields == ("pos", "n")

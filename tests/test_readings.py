@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from napinn.data.formats import read_csv
+from napinn.data.readings import Columns, check_inside, order_axis, read_table, time_axis
 from napinn.errors import InputError
-from napinn.io import read_csv
-from napinn.readings import Columns, check_inside, order_axis, read_table, time_axis
 
 WIDE = "sensor,x,t,u,v\na,0,0,1,10\na,0,1,2,20\nb,1,0,3,30\n"
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from napinn import FitStatus, load, save
-from napinn.cli import certainty, main, progress, running
-from napinn.request import Request, Wishes
-from napinn.run_folder import begin
+from napinn import FitStatus, load, pipeline, save
+from napinn.cli import main, progress
+from napinn.engines.request import Request
+from napinn.runs.folder import begin
+from napinn.runs.request import Wishes
 
 ROOT = Path(__file__).parent.parent
 FIT = ["fit", "r.csv", "-e", "u_t = -k*u", "-u", "k=0.3", "-m", "pinn", "--steps", "200", "--checkpoint-every", "0"]
@@ -94,9 +95,9 @@ def check_bundle(napinn):
 
 def test_what_was_asked_beside_the_fit_is_asked_again_when_it_is_resumed(napinn, finished, monkeypatch):
     logged = []
-    monkeypatch.setattr(running, "fit", lambda *_, **__: finished)
-    monkeypatch.setattr(certainty, "with_intervals", lambda result: replace(result, notes=("with intervals",)))
-    monkeypatch.setattr(running, "opened", lambda folder, names: logged.extend(names) or [])
+    monkeypatch.setattr(pipeline, "fit_request", lambda *_, **__: finished)
+    monkeypatch.setattr(pipeline, "with_intervals", lambda result: replace(result, notes=("with intervals",)))
+    monkeypatch.setattr(pipeline, "opened", lambda folder, names: logged.extend(names) or [])
     request, run = Request(finished.problem, finished.readings, finished.method), Path("run")
     run.mkdir()
     begin(request, run, Wishes(intervals=True, logs=("mlflow",)))
@@ -109,14 +110,14 @@ def test_what_was_asked_beside_the_fit_is_asked_again_when_it_is_resumed(napinn,
     assert napinn("resume", "run", "--quiet")[0] == 3
     assert load(run).notes == finished.notes
     Path("run/request.json").write_text(json.dumps({**asked, "wishes": "many"}))
-    assert "its wishes are not those of a fit" in napinn("resume", "run")[2]
+    assert "is not that of a fit" in napinn("resume", "run")[2]
 
 
 def test_what_cannot_be_resumed_is_not_begun_anew(napinn, finished):
     request, run = Request(finished.problem, finished.readings, finished.method), Path("run")
     save(replace(finished, status=FitStatus.INTERRUPTED), run)
     code, _, err = napinn("resume", "run")
-    assert (code, "run kept no checkpoint to go on from" in err) == (2, True)
+    assert (code, "run has no checkpoint to continue from" in err) == (2, True)
     begin(request, run, Wishes(seeds=8))
     code, _, err = napinn("resume", "run")
     assert (code, "run was to fit 8 seeds, of which no checkpoints are kept" in err) == (2, True)

@@ -12,14 +12,14 @@ import pytest
 
 from known_results import known
 from napinn import Problem, Unknown, fit, read_table
-from napinn.equations import mathml
-from napinn.intervals import Certainty, FieldSpread, Interval
-from napinn.methods import pinn
-from napinn.networks import MLP
+from napinn.engines.network.methods import pinn
+from napinn.field.backbones import MLP
+from napinn.problem.equations import mathml
 from napinn.report.charts import gate_curve, noise_chart, noise_edges, scores
 from napinn.report.columns import packed, quantised, thinned
 from napinn.report.html import report_html
-from napinn.report.view import Kind, view_of
+from napinn.report.view import ViewKind, view_of
+from napinn.results.intervals import FieldSpread, Interval, Uncertainty
 
 
 def problem_of(equation: str, **unknowns: float) -> Problem:
@@ -89,12 +89,12 @@ def readings_at(coordinates: dict[str, np.ndarray], problem: Problem):
 @pytest.mark.parametrize(
     ("names", "kind", "sliders"),
     [
-        (("t",), Kind.CURVE, ()),
-        (("x", "t"), Kind.SPACE_TIME, ("t",)),
-        (("x", "y"), Kind.MAP, ()),
-        (("t", "x", "y"), Kind.MAP, ("t",)),
-        (("x", "y", "z"), Kind.MAP, ("z",)),
-        (("x", "y", "z", "t"), Kind.MAP, ("t", "z")),
+        (("t",), ViewKind.CURVE, ()),
+        (("x", "t"), ViewKind.SPACE_TIME, ("t",)),
+        (("x", "y"), ViewKind.MAP, ()),
+        (("t", "x", "y"), ViewKind.MAP, ("t",)),
+        (("x", "y", "z"), ViewKind.MAP, ("z",)),
+        (("x", "y", "z", "t"), ViewKind.MAP, ("t", "z")),
     ],
 )
 def test_every_number_of_coordinates_has_a_view(names, kind, sliders):
@@ -187,16 +187,16 @@ class Known(FieldSpread):
         return {}
 
 
-def with_certainty(result, **intervals):
+def with_uncertainty(result, **intervals):
     found = {name: Interval(low, high, 0.1) for name, (low, high) in intervals.items()}
-    return dataclasses.replace(result, certainty=Certainty(found, "3 sensors", Known(result.problem)))
+    return dataclasses.replace(result, uncertainty=Uncertainty(found, "3 sensors", Known(result.problem)))
 
 
 @pytest.mark.parametrize("names", ["t", "xt", "tx", "xyt", "tzyx"])
 def test_the_uncertainty_of_the_field_is_a_layer_on_the_same_nodes(names):
     equation = " + ".join(f"u_{name}" for name in names) + " = 0"
     problem = Problem(dict.fromkeys(names, (0.0, 1.0)), ("u",), (equation,))
-    field = bundle_of(report_html(with_certainty(known(problem, {}, lambda *_: 1.0))))["field"]
+    field = bundle_of(report_html(with_uncertainty(known(problem, {}, lambda *_: 1.0))))["field"]
     view = view_of(problem, known(problem, {}, lambda *_: 1.0).readings)
     spread = unpacked(field["spread"][0]).reshape([len(view.axes[name]) for name in view.order])
     expected = view.values(lambda points: 0.1 + points[:, [names.index("t")]], tuple(names))[0]
@@ -204,11 +204,11 @@ def test_the_uncertainty_of_the_field_is_a_layer_on_the_same_nodes(names):
 
 
 def test_a_page_without_uncertainty_offers_no_layer(finished):
-    page = report_html(dataclasses.replace(finished, certainty=None))
+    page = report_html(dataclasses.replace(finished, uncertainty=None))
     assert bundle_of(page)["field"]["spread"] is None
     assert "standard deviations of the field" not in page
     problem = Problem({"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = u_xx",))
-    assert 'value="spread"' in report_html(with_certainty(known(problem, {}, lambda *_: 1.0)))
+    assert 'value="spread"' in report_html(with_uncertainty(known(problem, {}, lambda *_: 1.0)))
     assert 'value="spread"' not in report_html(known(problem, {}, lambda *_: 1.0))
 
 
@@ -240,7 +240,7 @@ def test_each_coefficient_has_a_chart_of_its_own_with_its_interval():
     history = pd.DataFrame({"phase": "p", "step": [1, 2], "total": 1.0, "equation": 1.0, "data": 1.0,
                             "a": [1e-6, 2e-6], "b": [1e6, 2e6]})  # fmt: skip
     result = dataclasses.replace(known(problem, {"a": 2e-6, "b": 2e6}, lambda *_: 1.0), history=history)
-    charts = bundle_of(report_html(with_certainty(result, a=(1e-6, 3e-6))))["charts"]
+    charts = bundle_of(report_html(with_uncertainty(result, a=(1e-6, 3e-6))))["charts"]
     assert unpacked(charts["unknown-a"]["data"][0]["y"]).tolist() == [1e-6, 2e-6]
     assert unpacked(charts["unknown-b"]["data"][0]["y"]).tolist() == [1e6, 2e6]
     assert [shape["y0"] for shape in charts["unknown-a"]["layout"]["shapes"]] == [1e-6, 3e-6]

@@ -6,27 +6,32 @@ import shutil
 import numpy as np
 import pytest
 
-from napinn import InputError, fit, how_sure, load, save
-from napinn.recipe import decode_method
-from napinn.settings import encode
-from napinn.training import Retired
+from napinn import InputError, estimate_uncertainty, fit, load, save
+from napinn.engines.network.training import Retired
+from napinn.results.recipe import decode_method
+from napinn.storage.settings import encode
 
-IDLE = {"afresh": False, "chooses": False}
+IDLE = {"afresh": False, "averaging": 0.0, "chooses": False}
 NEWTON = {"type": "GaussNewton", "damping": 0.01, "points": 512}
-SECOND = {"type": "Phase", "name": "two", "kind": {"type": "Kind", "value": "plain"}, "steps": 1, "afresh": True}
+POLISH = {
+    "type": "Phase", "name": "polish", "kind": {"type": "PhaseKind", "value": "polish"}, "steps": 20, "averaging": 0.0,
+    "loss": {"type": "Likelihood"}, "optimiser": {"type": "LBFGS", "memory": 20, "searches": 20},
+}  # fmt: skip
+SECOND = {"type": "Phase", "name": "two", "kind": {"type": "PhaseKind", "value": "plain"}, "steps": 1, "afresh": True}
 
 
 def with_idle_entries(method: dict) -> dict:
     """As earlier versions wrote every method of a network."""
-    return {**method, "phases": [{**phase, **IDLE} for phase in method["phases"]]}
+    gating = {**method["gating"], "through_score": False}
+    return {**method, "phases": [{**phase, **IDLE} for phase in method["phases"]], "gating": gating}
 
 
 def of_few_readings(method: dict) -> dict:
     """As earlier versions wrote a method for few readings: two starts, a law with a prior, a last phase by Newton."""
     phases = [{**phase, **IDLE} for phase in method["phases"]]
     second = {**phases[0], "name": "heavy warm-up", "afresh": True, "chooses": True}
-    polish = {"type": "Kind", "value": "polish"}
-    last = {**phases[-1], "name": "refinement", "kind": polish, "optimiser": NEWTON, "stiffness": [1.0, 100.0]}
+    polish = {"type": "PhaseKind", "value": "polish"}
+    last = {**phases[-1], "name": "refinement", "kind": polish, "optimiser": NEWTON, "equation_factors": [1.0, 100.0]}
     density = {"type": "Shrunk", "inner": method["gating"]["density"], "share": 0.2}
     return {
         **method,
@@ -56,7 +61,7 @@ def test_a_run_with_retired_settings_is_read_as_it_was(old_run, finished, tmp_pa
     np.testing.assert_array_equal(result.noise["u"].pdf(times), finished.noise["u"].pdf(times))
     np.testing.assert_array_equal(result.reliability, finished.reliability)
     assert (result.unknowns, result.status) == (finished.unknowns, finished.status)
-    assert np.isfinite(how_sure(result).intervals["k"].error)
+    assert np.isfinite(estimate_uncertainty(result).intervals["k"].error)
     save(result, tmp_path / "again")
     assert load(tmp_path / "again").method == result.method
 
@@ -68,8 +73,10 @@ def test_a_run_with_retired_settings_is_read_as_it_was(old_run, finished, tmp_pa
         {"optimiser": NEWTON},
         {"gating": {"type": "Gating", "density": {"type": "Shrunk", "inner": {"type": "GMM"}, "share": 0.2}}},
         {"phases": [SECOND]},
+        {"phases": [POLISH]},
+        {"phases": [{**SECOND, "afresh": False, "averaging": 0.998}]},
     ],
-    ids=["points", "optimiser", "law", "start"],
+    ids=["points", "optimiser", "law", "start", "polish", "averaging"],
 )  # fmt: skip
 def test_a_method_that_can_no_longer_be_trained_says_so(finished, retired):
     method = decode_method({**encode(finished.method), **retired})

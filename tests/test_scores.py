@@ -13,11 +13,21 @@ import pytest
 from scipy import stats
 
 from known_results import with_network
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, corrupt
-from napinn.benchmarks.faults import Bias, DropOut
-from napinn.benchmarks.noise import NOISES, PAPER_MIXTURE
-from napinn.benchmarks.scores import (
+from napinn.data.readings import read_table
+from napinn.engines.network.methods import na_pinn
+from napinn.engines.network.model import network_of
+from napinn.engines.network.objective import Gating, Law
+from napinn.field.backbones import MLP
+from napinn.fitting import fit
+from napinn.noise.density import EBM, GMM
+from napinn.noise.density.scale import Standard
+from napinn.problem import Problem, Unknown
+from napinn.results.result import FitResult
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.corruption import OUTLIER_STYLES, Corrupted, corrupt
+from napinn.studies.benchmarks.faults import Bias, DropOut
+from napinn.studies.benchmarks.noise import NOISES, PAPER_MIXTURE
+from napinn.studies.benchmarks.scores import (
     Confusion,
     _error_of_instants,
     auroc,
@@ -27,16 +37,6 @@ from napinn.benchmarks.scores import (
     relative_error,
     score,
 )
-from napinn.density import EBM, GMM
-from napinn.density.scale import Standard
-from napinn.fitting import fit
-from napinn.methods import na_pinn
-from napinn.network_model import network_of
-from napinn.networks import MLP
-from napinn.objective import Gating, Law
-from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.result import FitResult
 
 FIELDS = ("u", "v")
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn.diagnosis import judge, noisy_scales, sensor_scales
-from napinn.diagnosis.changes import SHORTEST, best_change
-from napinn.diagnosis.robust import Groups, compared, effective_share, normal_scores, robust_lines
+from napinn.data.readings import Readings, read_table
+from napinn.diagnostics.sensors import judge_sensors, noisy_scales, sensor_scales
+from napinn.diagnostics.sensors.changes import SHORTEST, best_change
+from napinn.diagnostics.sensors.robust import Groups, compared, effective_share, normal_scores, robust_lines
 from napinn.problem import Problem
-from napinn.readings import Readings, read_table
-from napinn.verdicts import SensorVerdict, Verdict
+from napinn.results.verdicts import SensorVerdict, Verdict
 
 NOISE = 0.3
 ROD = Problem(
@@ -44,7 +44,7 @@ class Rod:
 
     def judged(self, field: np.ndarray | None = None) -> dict[str, SensorVerdict]:
         field = self.true if field is None else field
-        return {one.sensor: one for one in judge(ROD, self.readings, field.reshape(-1))}
+        return {one.sensor: one for one in judge_sensors(ROD, self.readings, field.reshape(-1))}
 
     def named(self) -> SensorVerdict:
         """The verdict on T3, which alone may be faulty."""
@@ -52,10 +52,10 @@ class Rod:
         assert [name for name, one in found.items() if one.verdict.faulty and name != "T3"] == []
         return found["T3"]
 
-    def condemned(self, said: SensorVerdict) -> np.ndarray:
+    def excluded(self, said: SensorVerdict) -> np.ndarray:
         """(days,): which readings of T3 are not believed."""
         bad = np.zeros(self.true.size, bool)
-        bad[said.condemned] = True
+        bad[said.excluded] = True
         assert not np.delete(bad.reshape(self.true.shape), 3, axis=0).any()
         return bad.reshape(self.true.shape)[3]
 
@@ -72,7 +72,7 @@ def test_a_step_condemns_the_readings_inside_it_alone(first: int, last: int, sai
         found = rod.named()
         assert found.verdict is Verdict.STEP
         assert abs(float(found.evidence.split("reads ")[1].split(" K too high")[0]) - 1.5) < 0.2
-        assert (rod.condemned(found) != inside).sum() <= 3
+        assert (rod.excluded(found) != inside).sum() <= 3
         assert seed or said in found.evidence
 
 
@@ -85,8 +85,8 @@ def test_a_step_that_the_field_has_followed_is_wholly_condemned(followed: float,
     field[3] += 3.0 * followed
     found = rod.judged(field)["T3"]
     assert found.verdict is Verdict.STEP
-    assert rod.condemned(found)[:75].all() == all_of_it
-    assert rod.condemned(found)[85:].all()
+    assert rod.excluded(found)[:75].all() == all_of_it
+    assert rod.excluded(found)[85:].all()
 
 
 def test_a_burst_condemns_the_readings_inside_it_alone() -> None:
@@ -94,7 +94,7 @@ def test_a_burst_condemns_the_readings_inside_it_alone() -> None:
     rod.values[3, 150:250] += 6.0 * NOISE * np.random.default_rng(9).normal(size=100)
     found = rod.named()
     assert found.verdict is Verdict.BURST
-    bad = rod.condemned(found)
+    bad = rod.excluded(found)
     assert bad[155:245].all()
     assert not bad[:140].any()
     assert not bad[260:].any()
@@ -130,7 +130,7 @@ def test_a_sensor_is_noisy_from_twice_the_typical_noise_on_and_keeps_its_reading
     rod.values[3] += (times - 1.0) * rod.noise[3]
     found = rod.named()
     assert found.verdict is word
-    assert found.condemned.size == 0
+    assert found.excluded.size == 0
 
 
 def test_misfits_that_follow_each_other_are_no_fault() -> None:

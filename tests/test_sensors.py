@@ -8,22 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn.benchmarks import faults
-from napinn.benchmarks.corruption import Fault, Labelled, Noise, Outliers, measured
-from napinn.benchmarks.noise import NOISES
-from napinn.density import GMM
-from napinn.diagnosis import judge
+from napinn.data.readings import Clock, Columns, Readings, read_table
+from napinn.diagnostics.sensors import judge_sensors
+from napinn.engines.network.methods import law_pinn
+from napinn.engines.network.objective import Gating
+from napinn.engines.network.training import Method, Phase, PhaseKind, SensorScreen
+from napinn.engines.network.training.data import prepare_data as load_data
+from napinn.field.backbones import MLP
 from napinn.fitting import fit
-from napinn.methods import law_pinn
-from napinn.networks import MLP
-from napinn.objective import Gating
+from napinn.noise.density import GMM
 from napinn.problem import Problem, Unknown
-from napinn.readings import Clock, Columns, Readings, read_table
-from napinn.result import FitResult
-from napinn.run_folder import load, save
-from napinn.training import Kind, Method, Phase, SensorScreen
-from napinn.training.data import load as load_data
-from napinn.verdicts import SensorVerdict, Verdict
+from napinn.results.result import FitResult
+from napinn.results.verdicts import SensorVerdict, Verdict
+from napinn.runs.folder import load, save
+from napinn.studies.benchmarks import faults
+from napinn.studies.benchmarks.corruption import Fault, Labelled, Noise, Outliers, measured
+from napinn.studies.benchmarks.noise import NOISES
 
 PLANE = Problem(
     coordinates={"x": (0.0, 1.0), "y": (0.0, 1.0), "t": (0.0, 1.0)},
@@ -55,7 +55,7 @@ def as_readings(table: Labelled) -> Readings:
 
 
 def verdicts(table: Labelled) -> dict[str, SensorVerdict]:
-    return {one.sensor: one for one in judge(PLANE, as_readings(table), table.truth[:, 0])}
+    return {one.sensor: one for one in judge_sensors(PLANE, as_readings(table), table.truth[:, 0])}
 
 
 def named(found: dict[str, SensorVerdict]) -> dict[str, Verdict]:
@@ -73,7 +73,7 @@ def test_a_field_that_is_wrong_in_places_does_not_make_sensors_faulty() -> None:
     table = noisy(plane(), 0)
     x, y, t = table.points.T
     wrong = 0.1 * table.noise_std * (np.sin(7 * x + 2 * t) + np.cos(9 * y - 3 * t))
-    found = judge(PLANE, as_readings(table), table.truth[:, 0] + wrong)
+    found = judge_sensors(PLANE, as_readings(table), table.truth[:, 0] + wrong)
     assert not [one for one in found if one.verdict.faulty]
 
 
@@ -92,7 +92,7 @@ def test_readings_without_noise_leave_the_fields_own_error_which_is_no_fault() -
     wrong[table.sensors == "s121"] *= 4.0
     values[table.sensors == "s122", 0] += 0.2
     readings = as_readings(dataclasses.replace(table, values=values))
-    found = {one.sensor: one.verdict for one in judge(PLANE, readings, truth + wrong) if one.verdict.faulty}
+    found = {one.sensor: one.verdict for one in judge_sensors(PLANE, readings, truth + wrong) if one.verdict.faulty}
     assert found == {"s7": Verdict.NOISY, "s50": Verdict.STUCK, "s122": Verdict.OFFSET}
 
 
@@ -136,7 +136,7 @@ def test_the_evidence_says_how_much() -> None:
     amount = float(said.evidence.split("reads ")[1].split(" K too high")[0])
     assert abs(amount - 2.0) < 0.4
     assert "misfits of 100 readings" in said.evidence
-    assert np.array_equal(np.sort(said.condemned), np.flatnonzero(table.sensors == "s7"))
+    assert np.array_equal(np.sort(said.excluded), np.flatnonzero(table.sensors == "s7"))
 
 
 def test_dates_are_time_whatever_they_are_called() -> None:
@@ -145,7 +145,7 @@ def test_dates_are_time_whatever_they_are_called() -> None:
     columns = Columns(clocks={"day": Clock("days")})
     dated = dataclasses.replace(as_readings(table), coordinates=("x", "y", "day"), columns=columns)
     problem = Problem(dict.fromkeys(dated.coordinates, (0.0, 1.0)), ("u",), ("d(u, day) = u_xx",))
-    (said,) = [one for one in judge(problem, dated, table.truth[:, 0]) if one.verdict.faulty]
+    (said,) = [one for one in judge_sensors(problem, dated, table.truth[:, 0]) if one.verdict.faulty]
     assert (said.sensor, said.verdict) == (drifting, Verdict.DRIFTING)
     assert "over day = 0 to 1" in said.evidence
 
@@ -157,7 +157,7 @@ def test_a_stuck_sensor_loses_its_stretch_and_keeps_the_rest() -> None:
     said = verdicts(table)["s7"]
     assert said.verdict is Verdict.STUCK
     assert "in 21 of 100 readings" in said.evidence
-    assert np.array_equal(said.condemned, rows[41:61])
+    assert np.array_equal(said.excluded, rows[41:61])
 
 
 def test_units_change_nothing() -> None:
@@ -168,8 +168,8 @@ def test_units_change_nothing() -> None:
     other = dataclasses.replace(
         readings, values=1e-6 * readings.values + 273.15, points=readings.points * np.array([1.0, 1.0, 3600.0])
     )
-    before = judge(PLANE, readings, table.truth[:, 0])
-    after = judge(PLANE, other, 1e-6 * table.truth[:, 0] + 273.15)
+    before = judge_sensors(PLANE, readings, table.truth[:, 0])
+    after = judge_sensors(PLANE, other, 1e-6 * table.truth[:, 0] + 273.15)
     assert sum(one.verdict.faulty for one in before) >= 12
     assert [one.verdict for one in before] == [one.verdict for one in after]
 
@@ -194,7 +194,7 @@ def test_one_sensor_alone_is_compared_with_nothing_but_may_be_stuck() -> None:
         read = values + offset
         read[last:] = read[last - 1]
         readings = read_table(pd.DataFrame({"t": times, "u": read}), ("t",), ("u",))
-        (said,) = judge(DECAY, readings, truth)
+        (said,) = judge_sensors(DECAY, readings, truth)
         assert said.verdict is word
 
 
@@ -259,7 +259,7 @@ def test_judging_changes_no_number_where_no_sensor_is_faulty() -> None:
     times, sensor = np.tile(np.linspace(0.0, 4.0, 30), 4), np.repeat(list("abcd"), 30)
     values = np.exp(-times) + 0.05 * np.random.default_rng(0).normal(size=120)
     readings = read_table(pd.DataFrame({"sensor": sensor, "t": times, "u": values}), ("t",), ("u",))
-    twice = tuple(Phase(name, Kind.GATED, 20) for name in ("first", "second"))
+    twice = tuple(Phase(name, PhaseKind.GATED, 20) for name in ("first", "second"))
     parts = {"backbone": MLP(8, 1), "collocation_batch": 32, "reading_batch": 32}
     judged, unjudged = (
         fit(DECAY, readings, Method("twice gated", twice, Gating(GMM()), sensors=screen, **parts))

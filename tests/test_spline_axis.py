@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 
-from napinn.splines.axis import Axis, uniform_axis
+from napinn.field.splines.axis import Axis, uniform_axis
 
 GRADED = np.array([-1.0, -0.7, -0.6, -0.55, 0.1, 0.4, 2.0])
 

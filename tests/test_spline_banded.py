@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from napinn.splines import banded
-from napinn.splines.banded import Banded, NotPositiveError, Pattern
+from napinn.field.splines import banded
+from napinn.field.splines.banded import Banded, NotPositiveError, Pattern
 
 SIZE, OFFSETS = 24, np.array([0, 1, 4, 5])
 FIRST = np.array([0, 2, 2, 7, 11, 18])

@@ -8,9 +8,9 @@ from scipy.signal import find_peaks
 
 from napinn import InputError, load, read_table, save
 from napinn.cli.fitting import Choice
+from napinn.engines.choice import estimator_of
+from napinn.engines.splines.method import automatic, bsplines
 from napinn.fitting import fit
-from napinn.splines.choice import estimator_of
-from napinn.splines.method import automatic, bsplines
 from spline_cases import DECAY, decaying, small_decay
 
 WIDTH, APART, SHARE = 0.02, 0.16, 0.6
@@ -51,7 +51,7 @@ def test_noise_of_two_peaks_is_found(density, two_peaks, tmp_path):
 
 def test_a_learned_law_is_more_precise_than_a_fixed_one(two_peaks):
     """Standard errors: the law of two narrow peaks holds the field more tightly than their common deviation."""
-    errors = {name: fitted(two_peaks, name).certainty.intervals["k"].error for name in ("kde", "mixture", "cauchy")}
+    errors = {name: fitted(two_peaks, name).uncertainty.intervals["k"].error for name in ("kde", "mixture", "cauchy")}
     assert errors["kde"] < 0.8 * errors["cauchy"]
     assert errors["mixture"] < 0.8 * errors["cauchy"]
 
@@ -122,8 +122,8 @@ def test_a_contradiction_is_one_sentence(choice, sentence):
 
 
 def test_a_network_that_takes_over_learns_kernels_where_these_were_asked_for():
-    from napinn.density import KDE
-    from napinn.methods import compressed
+    from napinn.engines.network.methods import compressed
+    from napinn.noise.density import KDE
 
     assert estimator_of("kde") == {"estimator": compressed(KDE())}
     assert estimator_of("mixture") == {}

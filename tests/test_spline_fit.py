@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from napinn import Clock, Columns, FitStatus, Problem, Table, Unknown, fit
-from napinn.splines.method import bsplines
+from napinn.engines.splines.method import bsplines
 from spline_cases import DECAY, decaying, fitted, small_decay
 
 
 def covers(result, truth):
     """Whether the interval of every unknown holds its true value."""
-    intervals = result.certainty.intervals
+    intervals = result.uncertainty.intervals
     return all(intervals[name].low <= value <= intervals[name].high for name, value in truth.items())
 
 
@@ -34,7 +34,7 @@ def decayed(decay_problem, decay_readings):
 def test_a_rate_is_recovered_within_a_narrow_interval(clean):
     assert clean.status is FitStatus.CONVERGED
     assert covers(clean, {"k": DECAY})
-    interval = clean.certainty.intervals["k"]
+    interval = clean.uncertainty.intervals["k"]
     assert interval.high - interval.low < 0.15 * DECAY
     grid = np.linspace(0.0, 3.0, 50)
     assert np.abs(clean.field.at(t=grid)["u"] - np.exp(-DECAY * grid)).max() < 0.02
@@ -59,7 +59,7 @@ def test_the_noise_law_is_learned_and_gross_errors_are_flagged(decayed):
 
 def test_the_spread_of_the_field_is_its_error(clean):
     grid = np.linspace(0.0, 3.0, 50)[:, None]
-    spread = clean.certainty.spread(grid)[:, 0]
+    spread = clean.uncertainty.spread(grid)[:, 0]
     error = np.abs(clean.field(grid)[:, 0] - np.exp(-DECAY * grid[:, 0]))
     assert (error < 4.0 * spread).all()
     assert (spread < 0.02).all()
@@ -109,7 +109,7 @@ def test_known_deviations_weigh_the_readings():
     told = fitted(small_decay(), table.assign(sigma=sigma))
     untold = fitted(small_decay(), table)
     assert covers(told, {"k": DECAY})
-    assert told.certainty.intervals["k"].error < untold.certainty.intervals["k"].error
+    assert told.uncertainty.intervals["k"].error < untold.uncertainty.intervals["k"].error
     assert told.flagged.mean() <= 0.03
     assert untold.flagged[1::2].mean() > 0.1
 
@@ -123,7 +123,7 @@ def test_a_condition_holds():
     assert float(held.field.at(t=0.0)["u"]) == pytest.approx(1.0, abs=1e-3)
     assert covers(held, {"k": DECAY})
     # A known start tells more of the rate.
-    assert held.certainty.intervals["k"].error < free.certainty.intervals["k"].error
+    assert held.uncertainty.intervals["k"].error < free.uncertainty.intervals["k"].error
 
 
 def test_an_unknown_of_a_condition_is_found():
@@ -133,7 +133,7 @@ def test_an_unknown_of_a_condition_is_found():
     )  # fmt: skip
     result = fitted(problem, decaying(120, 0.03))
     assert covers(result, {"k": DECAY, "a": 1.0})
-    assert result.certainty.correlation is not None
+    assert result.uncertainty.correlation is not None
 
 
 def test_a_periodic_wave_repeats_itself():
@@ -170,7 +170,7 @@ def test_two_unknowns_that_only_count_together_are_named():
     result = fitted(problem, decaying(120, 0.03))
     assert not result.status.trusted
     assert sum(result.unknowns.values()) == pytest.approx(DECAY, rel=0.05)
-    assert any("'a'" in note and "'b'" in note for note in (*result.certainty.undetermined, *result.notes))
+    assert any("'a'" in note and "'b'" in note for note in (*result.uncertainty.undetermined, *result.notes))
 
 
 # ---- the same again --------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_the_same_seed_gives_the_same_numbers(clean):
     assert again.unknowns == clean.unknowns
     np.testing.assert_array_equal(again.predicted, clean.predicted)
     np.testing.assert_array_equal(again.reliability, clean.reliability)
-    assert again.certainty.intervals == clean.certainty.intervals
+    assert again.uncertainty.intervals == clean.uncertainty.intervals
 
 
 def test_a_fit_needs_no_jax(tmp_path):
@@ -187,14 +187,14 @@ def test_a_fit_needs_no_jax(tmp_path):
 import sys
 import numpy as np, pandas as pd
 import napinn
-from napinn.splines.method import bsplines
+from napinn.engines.splines.method import bsplines
 t = np.linspace(0.0, 3.0, 30)
 u = np.exp(-0.8 * t) + np.random.default_rng(0).normal(0.0, 0.02, 30)
 problem = napinn.Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": napinn.Unknown(0.3)})
 result = napinn.fit(problem, napinn.read_table(pd.DataFrame({"t": t, "u": u}), ("t",), ("u",)), bsplines())
 napinn.save(result, sys.argv[1])
 assert napinn.load(sys.argv[1]).unknowns == result.unknowns
-assert napinn.how_sure(result).intervals
+assert napinn.estimate_uncertainty(result).intervals
 assert not [name for name in ("jax", "equinox", "optax", "diffrax") if name in sys.modules]
 """
     command = [sys.executable, "-c", script, str(tmp_path / "run")]

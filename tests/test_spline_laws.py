@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from napinn.splines.kernels import learn_kernels
-from napinn.splines.laws import Cauchy, Gaussian, Huber, deviation
-from napinn.splines.learned import (
+from napinn.engines.splines.model import SplineNoise
+from napinn.noise.kernels import learn_kernels
+from napinn.noise.laws import Cauchy, Gaussian, Huber, deviation
+from napinn.noise.mixture import (
     BROAD,
     REACH,
     TAIL_REACH,
@@ -14,7 +15,6 @@ from napinn.splines.learned import (
     few_readings_law,
     learn_mixture,
 )
-from napinn.splines.model import SplineNoise
 
 FOUR = Mixture(
     np.array([0.3, 0.2, 0.25, 0.2, 0.03]), np.array([-1.5, -0.5, 0.5, 1.5, 0.2]),
@@ -49,6 +49,15 @@ def test_the_score_is_the_derivative_of_the_loss(law):
     step = 1e-6
     slope = (law.loss(PLACES + step) - law.loss(PLACES - step)) / (2.0 * step)
     np.testing.assert_allclose(law.score(PLACES), slope, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "law", [Huber(1.5), Cauchy(), Gaussian(), FOUR], ids=["huber", "cauchy", "gaussian", "mixture"]
+)
+def test_the_bend_is_the_derivative_of_the_score(law):
+    step = 1e-6
+    slope = (law.score(PLACES + step) - law.score(PLACES - step)) / (2.0 * step)
+    np.testing.assert_allclose(law.bend(PLACES), slope, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("law", [Huber(), Cauchy(), FOUR], ids=["huber", "cauchy", "mixture"])

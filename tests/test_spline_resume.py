@@ -14,16 +14,17 @@ import pytest
 
 import napinn
 from napinn import FitStatus, InputError, fit, read_table
-from napinn.backend import RunOptions
-from napinn.checkpoints import Checkpoints, found, packed, unpacked
 from napinn.cli import main, progress
-from napinn.request import Request
-from napinn.run_folder import begin
-from napinn.splines import choice
-from napinn.splines.cost import Meter
-from napinn.splines.journal import level_of, read_stages
-from napinn.splines.method import automatic, bsplines
-from napinn.splines.task import Task
+from napinn.engines import choice
+from napinn.engines.base import RunOptions
+from napinn.engines.request import Request
+from napinn.engines.splines import engine
+from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.journal import level_of, read_stages
+from napinn.engines.splines.method import automatic, bsplines
+from napinn.engines.splines.task import Task
+from napinn.runs.folder import begin
+from napinn.storage.checkpoints import Checkpoints, found, packed, unpacked
 from spline_cases import decaying, small_decay
 
 
@@ -67,7 +68,7 @@ def same(first, second):
     for name, array in first.model.arrays().items():
         np.testing.assert_array_equal(array, second.model.arrays()[name], err_msg=name)
     assert first.unknowns == second.unknowns
-    assert first.certainty.intervals == second.certainty.intervals
+    assert first.uncertainty.intervals == second.uncertainty.intervals
     assert (first.status, first.notes) == (second.status, second.notes)
     np.testing.assert_array_equal(first.reliability, second.reliability)
     timeless = [result.history.drop(columns="seconds") for result in (first, second)]
@@ -119,7 +120,7 @@ def test_an_interrupt_is_continued_to_the_same_numbers_and_history(few, tmp_path
 
 
 def test_an_interrupt_right_after_a_resume_keeps_what_was_found_before(few, tmp_path, monkeypatch):
-    from napinn.splines import engine
+    from napinn.engines.splines import engine
 
     before = fit(*few, bsplines(), checkpoints=tmp_path, progress=stop_at(30, KeyboardInterrupt))
     real, calls = engine.choose_start, []
@@ -294,13 +295,32 @@ def test_a_fit_that_was_handed_over_is_resumed_by_the_network(few, tmp_path, who
     kept, request = Checkpoints(tmp_path, every=0.0), Request(*few, automatic())
     result = choice.BACKEND.fit(request, RunOptions(checkpoints=kept))
     assert result.notes[0] == "A network was fitted, because a test says so."
+    assert result.notes[1] == choice.STARTED
     # Splines left checkpoints, which the network could not have continued from.
     assert len(found(tmp_path)) == 1
     choice.BACKEND.fit(request, RunOptions(checkpoints=kept, resume=True))
     (first, begun), (second, resumed) = network.calls
     assert (begun.resume, resumed.resume) == (False, True)
     assert first.digest() == second.digest()
+    places = few[1].points
+    np.testing.assert_allclose(begun.begin_with.values(places), whole["few"].model.values(places), rtol=1e-12)
     assert len(found(tmp_path)) == 2
+
+
+def test_what_splines_found_until_their_budget_was_spent_is_handed_over(few, whole, monkeypatch):
+    network, told = FakeNetwork(whole["few"]), []
+    monkeypatch.setattr(choice, "backend_of", lambda method: network)
+    monkeypatch.setattr(FakeNetwork, "fit", lambda self, *called: told.append(called) or self.result)
+    monkeypatch.setattr(engine, "FIRST_BUDGET", 0.008)
+    result = choice.BACKEND.fit(Request(*few, automatic()), RunOptions())
+    ((request, options),) = told
+    assert result.notes[1] == choice.STARTED
+    assert options.begin_with is not None
+    assert request.problem.unknowns["k"].start != few[0].unknowns["k"].start
+    monkeypatch.setattr(engine, "FIRST_BUDGET", 1e-6)
+    result = choice.BACKEND.fit(Request(*few, automatic()), RunOptions())
+    assert told[1][1].begin_with is None
+    assert choice.STARTED not in result.notes
 
 
 def test_a_fit_that_was_not_handed_over_yet_is_resumed_by_splines(few, tmp_path, whole):

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn import FitStatus, InputError, Problem, Unknown, fit, how_sure, load, save
-from napinn.run_folder import CERTAINTY, MODEL
-from napinn.splines.method import bsplines
-from napinn.splines.model import SplineModel
+from napinn import FitStatus, InputError, Problem, Unknown, estimate_uncertainty, fit, load, save
+from napinn.engines.splines.method import bsplines
+from napinn.engines.splines.model import SplineModel
+from napinn.runs.folder import CERTAINTY, MODEL
 from spline_cases import decaying, fitted, small_decay
 
 
@@ -48,12 +48,12 @@ def test_a_run_survives_the_disk(which, request, tmp_path):
     assert isinstance(again.model, SplineModel)
     assert again.method == result.method
     assert again.unknowns == result.unknowns
-    assert again.certainty.intervals == result.certainty.intervals
-    assert again.certainty.source == result.certainty.source
+    assert again.uncertainty.intervals == result.uncertainty.intervals
+    assert again.uncertainty.source == result.uncertainty.source
     assert (again.status, again.notes, again.seed) == (result.status, result.notes, result.seed)
     np.testing.assert_array_equal(again.field(grid), result.field(grid))
     # Draws of the field are kept in single precision.
-    np.testing.assert_allclose(again.certainty.spread(grid), result.certainty.spread(grid), rtol=1e-5)
+    np.testing.assert_allclose(again.uncertainty.spread(grid), result.uncertainty.spread(grid), rtol=1e-5)
     np.testing.assert_allclose(again.predicted, result.predicted, rtol=1e-12)
     np.testing.assert_allclose(again.reliability, result.reliability, rtol=1e-12)
     misfits = np.linspace(-1.0, 1.0, 200)
@@ -62,7 +62,7 @@ def test_a_run_survives_the_disk(which, request, tmp_path):
     np.testing.assert_array_equal(again.model.unknown_units, result.model.unknown_units)
     assert again.model.gate == result.model.gate
     assert again.model.noise_share == result.model.noise_share
-    assert how_sure(again).intervals == result.certainty.intervals
+    assert estimate_uncertainty(again).intervals == result.uncertainty.intervals
 
 
 def with_arrays(path, **changed):
@@ -128,7 +128,7 @@ def test_a_damaged_model_is_refused_in_one_sentence(run, name, change):
 )  # fmt: skip
 def test_a_damaged_spread_is_refused_in_one_sentence(run, change):
     with_arrays(run / CERTAINTY, draws=change(first_array(run / CERTAINTY, "draws")))
-    with pytest.raises(InputError, match=r"certainty\.npz does not match the settings of the run"):
+    with pytest.raises(InputError, match=r"uncertainty\.npz does not match the settings of the run"):
         load(run)
 
 
@@ -167,7 +167,7 @@ def test_random_changes_inside_whole_archives_are_read_or_refused_in_one_sentenc
             told.append(str(error))
             continue
         assert again.field(places).shape == (7, 1)
-        assert again.certainty.spread(places).shape == (7, 1)
+        assert again.uncertainty.spread(places).shape == (7, 1)
         assert not np.isnan(again.noise["u"].log_prob(places[:, 0])).any()
     assert len(told) > rounds // 3
     assert all(len(sentence.splitlines()) == 1 for sentence in told)
@@ -190,13 +190,13 @@ def test_an_interrupt_gives_what_was_found_so_far(calls, tmp_path):
     assert np.abs(result.misfits).mean() < 0.1
     assert ((result.reliability >= 0.0) & (result.reliability <= 1.0)).all()
     with pytest.raises(InputError, match="was interrupted before its intervals were known"):
-        how_sure(result)
+        estimate_uncertainty(result)
     save(result, tmp_path / "run")
     assert load(tmp_path / "run").status is FitStatus.INTERRUPTED
 
 
 def test_an_interrupt_while_the_first_mesh_is_chosen_gives_the_smoothed_readings(monkeypatch):
-    from napinn.splines import engine
+    from napinn.engines.splines import engine
 
     real, calls = engine.choose_start, []
 
@@ -269,4 +269,4 @@ def test_numbers_that_are_not_finite_end_as_diverged():
     assert result.status is FitStatus.DIVERGED
     assert np.abs(result.misfits).mean() < 0.1
     with pytest.raises(InputError, match="failed or was interrupted before its intervals were known"):
-        how_sure(result)
+        estimate_uncertainty(result)

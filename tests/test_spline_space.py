@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from napinn.splines.axis import Axis, uniform_axis
-from napinn.splines.banded import Banded
-from napinn.splines.model import fields_at
-from napinn.splines.space import Space, box_grid, face_grid
+from napinn.engines.splines.model import fields_at
+from napinn.field.splines.axis import Axis, uniform_axis
+from napinn.field.splines.banded import Banded
+from napinn.field.splines.space import Space, box_grid, face_grid
 
 GRADED = Axis(np.array([0.0, 0.2, 0.3, 0.8, 1.0]), 4)
 SPACES = {
@@ -53,14 +53,19 @@ def test_values_on_a_grid_are_those_of_the_design_matrix(space):
                 np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
 
 
-def test_tables_of_a_grid_are_the_columns_of_the_design_matrix(space):
-    grid = box_grid(space, 2)
-    single = space.with_fields(1)
+def test_the_jacobian_of_a_grid_has_the_columns_of_the_design_matrix(space):
+    grid, part = box_grid(space, 2), slice(1, None)
+    single, random = space.with_fields(1), np.random.default_rng(3)
+    terms, wanted = [], 0.0
     for orders in orders_of(space):
         full = single.design(points_of(grid), 0, orders).toarray().reshape(grid.cells, grid.points, -1)
         columns = grid.first[:, None] + space.offsets
-        wanted = np.stack([row[:, column] for row, column in zip(full, columns, strict=True)])
-        np.testing.assert_allclose(grid.table(orders), wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max())
+        slope = random.normal(size=(grid.cells, grid.points))
+        own = np.stack([row[:, column] for row, column in zip(full, columns, strict=True)]) * slope[..., None]
+        terms, wanted = [*terms, (orders, slope[part])], wanted + own
+        alone = grid.jacobian([(orders, slope[part])], part)
+        np.testing.assert_allclose(alone, own[part], rtol=1e-12, atol=1e-12 * np.abs(own).max())
+    np.testing.assert_allclose(grid.jacobian(terms, part), wanted[part], rtol=1e-12, atol=1e-11 * np.abs(wanted).max())
 
 
 def test_transposed_is_the_adjoint_of_values(space):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.streams import (
+from napinn.field.streams import (
     Smooth,
     Stream,
     add,

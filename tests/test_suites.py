@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from napinn.equations import Derivative
 from napinn.problem import Problem
+from napinn.problem.equations import Derivative
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -41,7 +41,7 @@ def as_arrays(numbers):
     return {name: jnp.asarray(value) for name, value in numbers.items()}
 
 
-def left_over(problem: Problem, solution, truth) -> float:
+def residual_values(problem: Problem, solution, truth) -> float:
     """The largest residual of any equation at points drawn from the box, over the largest derivative in any."""
     low, high = np.array(problem.lows), np.array(problem.highs)
     points = np.random.default_rng(0).uniform(low + 0.05 * (high - low), high - 0.05 * (high - low), (20, low.size))
@@ -64,13 +64,13 @@ def left_over(problem: Problem, solution, truth) -> float:
 @pytest.mark.parametrize("name", UNSEEN)
 def test_truth_of_an_unseen_problem_solves_its_equations(name):
     case = UNSEEN[name]
-    assert left_over(case.problem, case.solution, case.truth) < 2e-3
+    assert residual_values(case.problem, case.solution, case.truth) < 2e-3
 
 
 @pytest.mark.parametrize(("name", "form"), [("puff", pulse.puff), ("river", pulse.river)])
 def test_truth_of_a_pulse_solves_its_equation(name, form):
     case = pulse.CASES[name]
-    assert left_over(case.problem, lambda points: form(*points.T)[:, None], case.truth) < 1e-6
+    assert residual_values(case.problem, lambda points: form(*points.T)[:, None], case.truth) < 1e-6
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

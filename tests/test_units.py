@@ -3,8 +3,8 @@
 import pytest
 
 from napinn import Problem, Unknown
+from napinn.problem.units import read_unit, write_unit
 from napinn.report.labels import label, with_unit
-from napinn.units import read_unit, write_unit
 
 
 def problem_of(equation: str, units: dict[str, str], unknowns: str = "k", **more) -> Problem:

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from napinn import Problem, Unknown, read_table
-from napinn.robust import robust_std
-from napinn.scaling import field_sizes
-from napinn.variation import A_RECORD, FEWEST, MOST, field_size, variation
+from napinn.data.robust import robust_std
+from napinn.data.variation import A_RECORD, FEWEST, MOST, field_size, variation
+from napinn.field.scaling import field_sizes
 
 NOISE = 0.02
 

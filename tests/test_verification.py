@@ -14,22 +14,24 @@ from scipy.stats import norm
 
 from exact_backend import Even
 from known_results import known, with_network
-from napinn.backend import backend_of
 from napinn.cli import main
-from napinn.density import GMM, KDE, Standard
+from napinn.data.readings import read_table
+from napinn.diagnostics.calibration import probabilities, spread_of
+from napinn.diagnostics.findings import Check, CheckOutcome, Verification
+from napinn.engines.base import backend_of
+from napinn.engines.network.methods import compressed, law_pinn, pinn
+from napinn.engines.network.objective import Law
 from napinn.errors import InputError
-from napinn.intervals import Certainty, Interval
-from napinn.methods import compressed, law_pinn, pinn
-from napinn.objective import Law
+from napinn.evaluation import left_out
+from napinn.evaluation import verify as verifying
+from napinn.evaluation.held_out import check_held_out
+from napinn.evaluation.left_out import check_left_out
+from napinn.noise.density import GMM, KDE, Standard
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.result import FitStatus
-from napinn.run_folder import load, save
-from napinn.verification import left_out, verifying
-from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
-from napinn.verification.held_out import check_held_out
-from napinn.verification.law import probabilities, spread_of
-from napinn.verification.left_out import check_left_out
+from napinn.results.intervals import Interval, Uncertainty
+from napinn.results.result import FitStatus
+from napinn.runs.folder import load, save
+from napinn.runs.verification import read_verification, write_verification
 
 DECAY = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
 NOISE = 0.1
@@ -100,23 +102,23 @@ def test_readings_that_were_held_out_pass_unless_they_are_worse_than_the_law():
     good = fitted(table, held_out=0.2)
     held = backend_of(good.method).held_out(good)
     assert held.sum() == 300
-    assert check_held_out(good).outcome is Outcome.PASS
+    assert check_held_out(good).outcome is CheckOutcome.PASS
     spoilt = table.assign(
         u=np.where(held, decay(table["t"].to_numpy()) + 3 * (table["u"] - decay(table["t"].to_numpy())), table["u"])
     )
     check = check_held_out(fitted(spoilt, held_out=0.2))
-    assert check.outcome is Outcome.DOUBT
+    assert check.outcome is CheckOutcome.DOUBT
     assert check.numbers["coverage"] < 0.6
 
 
 def test_without_held_out_readings_nothing_is_said():
     assert "holds out no reading" in check_held_out(fitted(watched())).found
     few = check_held_out(fitted(watched(200), held_out=0.2))
-    assert few.outcome is Outcome.CANNOT
+    assert few.outcome is CheckOutcome.CANNOT
     assert "fewer than 1,000" in few.found
 
 
-@pytest.mark.parametrize(("offset", "outcome"), [(0.0, Outcome.PASS), (2 * NOISE, Outcome.DOUBT)])
+@pytest.mark.parametrize(("offset", "outcome"), [(0.0, CheckOutcome.PASS), (2 * NOISE, CheckOutcome.DOUBT)])
 def test_sensors_left_out_are_not_seen_by_the_fit_that_predicts_them(monkeypatch, offset, outcome):
     """The field that the fits find is `offset` away from the truth where they saw no sensor."""
     seen = []
@@ -145,7 +147,7 @@ def test_with_few_sensors_single_readings_are_left_out(monkeypatch):
         return known(problem, {"k": 0.8}, decay, readings=readings)
 
     monkeypatch.setattr(left_out, "fit", fit)
-    assert check_left_out(fitted(watched(600, sensors=2))).outcome is Outcome.PASS
+    assert check_left_out(fitted(watched(600, sensors=2))).outcome is CheckOutcome.PASS
     assert counts == [540, 540, 540]
 
 
@@ -156,13 +158,13 @@ def test_a_method_is_shortened_in_every_phase():
     assert short.phases[2].patience == pytest.approx(whole.phases[2].patience / 3, abs=1)
 
 
-CERTAIN = Certainty({"k": Interval(0.75, 0.85, 0.02)}, "50 readings", Even(0.01))
+CERTAIN = Uncertainty({"k": Interval(0.75, 0.85, 0.02)}, "50 readings", Even(0.01))
 
 
 @pytest.fixture
 def sure(monkeypatch):
-    monkeypatch.setattr(verifying, "check_forward", lambda result: [Check("forward", Outcome.PASS, ".")])
-    return dataclasses.replace(fitted(watched(50)), certainty=CERTAIN)
+    monkeypatch.setattr(verifying, "check_forward", lambda result: [Check("forward", CheckOutcome.PASS, ".")])
+    return dataclasses.replace(fitted(watched(50)), uncertainty=CERTAIN)
 
 
 def test_a_status_that_is_not_to_be_trusted_is_doubted(sure):
@@ -176,17 +178,19 @@ def test_a_status_that_is_not_to_be_trusted_is_doubted(sure):
 def test_a_spent_budget_is_forgiven_where_the_coefficients_have_settled(sure, drift, trusted):
     interval = Interval(0.75, 0.85 + drift, 0.02, drift)
     spent = dataclasses.replace(
-        sure, status=FitStatus.BUDGET_SPENT, certainty=dataclasses.replace(CERTAIN, intervals={"k": interval})
+        sure, status=FitStatus.BUDGET_SPENT, uncertainty=dataclasses.replace(CERTAIN, intervals={"k": interval})
     )
     found = {check.name: check for check in verifying.verify(spent).checks}
-    assert (found["status of the fit"].outcome is Outcome.PASS) is trusted
-    assert (found["coefficients"].outcome is Outcome.PASS) is trusted
+    assert (found["status of the fit"].outcome is CheckOutcome.PASS) is trusted
+    assert (found["coefficients"].outcome is CheckOutcome.PASS) is trusted
     assert ("would move 'k' by +0.2 from 0.8" in found["coefficients"].found) is not trusted
 
 
 def test_a_verification_comes_back_from_its_file_and_a_new_result_removes_it(tmp_path, finished):
     assert read_verification(tmp_path) is None
-    written = Verification((Check("a", Outcome.DOUBT, "why", {"x": 1.5}), Check("b", Outcome.CANNOT, "because")))
+    written = Verification(
+        (Check("a", CheckOutcome.DOUBT, "why", {"x": 1.5}), Check("b", CheckOutcome.CANNOT, "because"))
+    )
     write_verification(written, tmp_path)
     assert read_verification(tmp_path) == written
     for content in ("", "[]", '{"format": 2}', '{"format": 2, "checks": [{"name": "a", "outcome": "fine"}]}'):
@@ -218,7 +222,7 @@ def test_the_command_says_writes_and_reports(finished_run, tmp_path, monkeypatch
     assert json.loads((run / "verify.json").read_text())["checks"] == told["checks"]
     assert napinn("report", str(run))[0] == 0
     assert "Trust check" in (run / "report.html").read_text()
-    passed = Verification((Check("forward solution", Outcome.PASS, "It agrees."),))
+    passed = Verification((Check("forward solution", CheckOutcome.PASS, "It agrees."),))
     monkeypatch.setattr("napinn.cli.verifying.verify", lambda result, refit, progress: passed)
     code, out = napinn("verify", str(run))
     assert code == 0

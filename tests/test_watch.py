@@ -15,10 +15,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from browser import chromium, needs_chromium
 from napinn import InputError
-from napinn.loggers import HistoryFile, MLflow, TensorBoard, check_loggers, opened, together
+from napinn.engines.snapshot import Snapshot
 from napinn.report.watching import server, status
-from napinn.run_folder import prepare, save
-from napinn.snapshot import Snapshot
+from napinn.runs.folder import prepare, save
+from napinn.runs.loggers import HistoryFile, MLflow, TensorBoard, check_loggers, opened, together
 
 
 def snapshot(done: int, total: int = 100) -> Snapshot:
@@ -74,6 +74,7 @@ def test_a_saved_result_ends_the_running(finished, tmp_path):
     HistoryFile(tmp_path, seconds_between=0.0)(snapshot(10))
     save(finished, tmp_path)
     assert status(tmp_path)["state"] == "finished"
+    assert status(tmp_path)["colour"] == finished.status.colour
     assert status(tmp_path)["history"]["step"] == finished.history["step"].tolist()
 
 
@@ -179,10 +180,10 @@ def test_a_logger_that_fails_is_told_once_and_does_not_cost_the_fit(monkeypatch,
         log(snapshot(20))
     assert seen == [10, 20]
     assert pd.read_csv(tmp_path / "history.csv")["step"].tolist() == [10]
-    assert [record.getMessage() for record in caplog.records] == ["MLflow could not log: no answer; the fit goes on."]
+    assert [record.getMessage() for record in caplog.records] == ["MLflow could not log: no answer; the fit continues."]
     monkeypatch.setitem(sys.modules, "mlflow", types.SimpleNamespace(start_run=fails))
     assert len(opened(tmp_path, ["mlflow"])) == 1
-    assert caplog.records[-1].getMessage() == "mlflow could not be opened: no answer; the fit goes on without it."
+    assert caplog.records[-1].getMessage() == "mlflow could not be opened: no answer; the fit continues without it."
 
 
 @pytest.mark.parametrize(("module", "extra"), [("tensorboardX", "tensorboard"), ("mlflow", "mlflow")])

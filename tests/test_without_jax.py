@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from napinn import methods
-from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, STEPS
+from napinn.engines.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, STEPS
+from napinn.engines.network import methods
 
 HEAVY = ("jax", "equinox", "optax")
 MODULES = (
-    "backend", "catalogue", "certainty", "checkpoints", "checks", "comparison", "diagnosis", "equations", "errors",
+    "backend", "catalogue", "uncertainty", "checkpoints", "checks", "comparison", "diagnosis", "equations", "errors",
     "export", "fitting", "intervals", "io", "judgement", "loggers", "model", "plot", "prediction", "problem",
     "problem_file", "readings", "recipe", "report.animation", "report.html", "report.side_by_side", "report.watching",
     "request", "result", "robust", "run_folder", "seeds", "snapshot", "tables", "verdicts", "verification.forward",
@@ -40,7 +40,7 @@ for name in {modules}:
     check(name)
 
 import napinn
-from napinn.checks import inspect_problem, inspect_readings
+from napinn.diagnostics.preflight import inspect_problem, inspect_readings
 problem, readings = napinn.read_problem("p.yaml", "r.csv")
 assert inspect_problem(problem, readings) == []
 inspect_readings(problem, readings)

@@ -1,4 +1,4 @@
-"""What napinn says when it cannot go on because of what it was given.
+"""What napinn says when it cannot continue because of what it was given.
 
 Every message is one sentence for the person at the keyboard: what is wrong, where, and what to do about it. The
 command line prints it and exits with code 2; Python callers can catch `InputError`.
@@ -15,7 +15,15 @@ def printable(text: str, allowed: str = "\n\t") -> str:
 
 
 class InputError(Exception):
-    """The problem, the readings, a file or an option is not usable as given."""
+    """The problem, the readings, a file or an option is not usable as given; the message is one sentence with the
+    remedy.
+
+    >>> try:
+    ...     napinn.Unknown(start=5.0, high=1.0)
+    ... except napinn.InputError as error:
+    ...     print(error)
+    an unknown starts at 5, which is not strictly between -inf and 1.
+    """
 
     def __str__(self) -> str:
         # Names and cells may come from a damaged file; a sentence has no control characters in it.
@@ -24,7 +32,11 @@ class InputError(Exception):
 
 class StorageError(Exception):
     """A file could not be written although nothing was wrong with what was asked: the disk is full, or a folder was
-    removed or locked while a fit ran. The command line prints it and exits with code 1."""
+    removed or locked while a fit ran. The command line prints it and exits with code 1.
+
+    >>> issubclass(napinn.StorageError, Exception)
+    True
+    """
 
 
 @contextlib.contextmanager

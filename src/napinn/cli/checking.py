@@ -1,6 +1,7 @@
 """`napinn check`: what was understood of a problem and its readings, on one page."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,32 +9,28 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from napinn.catalogue import METHODS
-from napinn.checks import Finding, Weight, estimate, inspect_problem, inspect_readings
 from napinn.cli.console import Console
 from napinn.cli.fitting import Choice
 from napinn.cli.main import EXIT_BAD_INPUT
 from napinn.cli.progress import duration
-from napinn.io import read_file
-from napinn.problem import Problem
-from napinn.problem_file import Words, bind_loosely, deduce, load_problem_file, sheet_of
-from napinn.readings import Readings
+from napinn.data.readings import Readings
+from napinn.diagnostics.preflight import Finding, Weight, inspect_problem, inspect_readings
+from napinn.engines.base import estimate
+from napinn.engines.catalogue import METHODS
+from napinn.engines.request import unknown_settings
+from napinn.problem import Problem, Unknown
+from napinn.problem.file import Words, read_inputs
 
 MOST_LISTED = 12
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 
-def check_command(problem: Path | Words, readings: Path, choice: Choice, timed: bool, as_json: bool) -> int:
-    if isinstance(problem, Words):
-        sheet, source = read_file(readings), "the command line"
-        file = deduce(problem, sheet.table, readings.name)
-    else:
-        file, source = load_problem_file(problem), str(problem)
-        sheet = sheet_of(file, readings, source)
-    bound, table = bind_loosely(file, sheet.table, str(readings), source)
+def check_command(problem: Path | Words, readings: Sequence[Path], choice: Choice, timed: bool, as_json: bool) -> int:
+    inputs = read_inputs(problem, readings, allow_repeats=True)
+    bound, table = inputs.problem, inputs.readings
     found = [*inspect_readings(bound, table, choice.in_double), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
-    told = describe(bound, table, sheet.notes, found)
+    told = describe(bound, table, inputs.notes, found)
     told |= expected(bound, table, choice, timed and not blocked)
     if as_json:
         print(json.dumps(told))  # noqa: T201
@@ -64,7 +61,12 @@ def describe(
         "coordinates": {name: _coordinate(problem, readings, axis) for axis, name in enumerate(problem.coordinates)},
         "fields": {name: _field(problem, readings, index) for index, name in enumerate(readings.fields)},
         "hidden": list(problem.hidden),
-        "unknowns": {name: vars(unknown) for name, unknown in problem.unknowns.items()},
+        "experiments": {
+            name: _experiment(problem, readings, number) for number, name in enumerate(readings.experiments)
+        },
+        "noise_groups": _noise_groups(readings),
+        "unknowns": {name: unknown_settings(unknown) for name, unknown in problem.unknowns.items()},
+        **({"varying": {name: varying.told for name, varying in problem.varying.items()}} if problem.varying else {}),
         "sensors": {
             "count": len(names),
             "fewest": {"sensor": str(names[counts.argmin()]), "readings": int(counts.min())},
@@ -73,6 +75,22 @@ def describe(
         },
         "findings": [{"weight": finding.weight.value, "text": finding.text} for finding in found],
     }
+
+
+def _experiment(problem: Problem, readings: Readings, number: int) -> dict[str, Any]:
+    name = readings.experiments[number]
+    return {
+        "readings": int((readings.experiment_index == number).sum()),
+        "ranges": {axis: list(span) for axis, span in problem.box_in(name).items()},
+        "constants": dict(problem.experiments[name].constants),
+    }
+
+
+def _noise_groups(readings: Readings) -> dict[str, int]:
+    """Readings by noise group; empty where one law holds for all."""
+    if len(readings.groups) == 1:
+        return {}
+    return dict(zip(readings.groups, np.bincount(readings.group_index).tolist(), strict=True))
 
 
 def expected(problem: Problem, readings: Readings, choice: Choice, timed: bool) -> dict[str, Any]:
@@ -123,6 +141,7 @@ def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
     console.print(escape(text), highlight=False, soft_wrap=True)
     _show_coordinates(told, console)
     _show_fields(problem, told, console)
+    _show_experiments(told, console)
     sensors = told["sensors"]
     few, many = sensors["fewest"], sensors["most"]
     text = f"{sensors['count']} sensors, with {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
@@ -161,11 +180,49 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
         rows.add_row(name, "hidden", "", "", "", escape(problem.units.get(name, "")))
     console.print_whole(rows)
     if problem.unknowns:
-        rows = Table("unknown", "start", "low", "high", box=None, pad_edge=False)
+        known = any(unknown.prior is not None or unknown.log for unknown in problem.unknowns.values())
+        rows = Table("unknown", "start", "low", "high", *(["known beforehand"] if known else []), box=None,
+                     pad_edge=False)  # fmt: skip
         for name, unknown in problem.unknowns.items():
             bounds = ("" if bound is None else f"{bound:g}" for bound in (unknown.low, unknown.high))
-            rows.add_row(name, "natural size" if unknown.start is None else f"{unknown.start:g}", *bounds)
+            rows.add_row(name, _start(unknown), *bounds, *([_beforehand(unknown)] if known else []))
         console.print_whole(rows)
+    _show_varying(problem, console)
+
+
+def _show_varying(problem: Problem, console: Console) -> None:
+    """The unknown functions, in words."""
+    for name, varying in problem.varying.items():
+        said = f"unknown function {name}: {varying.told}"
+        said += "" if varying.steps else "; the readings choose how smooth"
+        console.print(escape(said), highlight=False, soft_wrap=True)
+
+
+def _show_experiments(told: dict[str, Any], console: Console) -> None:
+    """What each experiment has of its own, and which readings have a noise law of their own."""
+    if told["experiments"]:
+        first = next(iter(told["experiments"].values()))
+        rows = Table("experiment", "readings", *first["ranges"], *first["constants"], box=None, pad_edge=False)
+        for name, entry in told["experiments"].items():
+            spans, numbers = map(_span, entry["ranges"].values()), (f"{x:g}" for x in entry["constants"].values())
+            rows.add_row(escape(name), str(entry["readings"]), *spans, *numbers)
+        console.print_whole(rows)
+        console.print("each experiment has fields of its own; equations and unknowns are shared", highlight=False)
+    if told["noise_groups"]:
+        groups = ", ".join(f"{name} ({count} readings)" for name, count in told["noise_groups"].items())
+        console.print(escape(f"one noise law for each of: {groups}"), highlight=False, soft_wrap=True)
+
+
+def _start(unknown: Unknown) -> str:
+    if unknown.start is not None:
+        return f"{unknown.start:g}"
+    return "natural size" if unknown.prior is None else "centre of its prior"
+
+
+def _beforehand(unknown: Unknown) -> str:
+    """What is known of an unknown beside its bounds."""
+    prior = [] if unknown.prior is None else [f"prior {unknown.prior}"]
+    return ", ".join([*prior, *(["logarithmic scale"] if unknown.log else [])])
 
 
 def _span(pair: list[float]) -> str:

@@ -21,9 +21,11 @@ class Listed:
 
 COMMANDS = {
     "demo": Listed(START, "napinn demo"),
+    "app": Listed(START, "napinn app"),
     "init": Listed(START, "napinn init readings.csv"),
     "check": Listed(START, "napinn check problem.yaml readings.csv"),
     "fit": Listed(START, "napinn fit readings.csv --equation 'T_t = D*T_xx' --unknown D"),
+    "discover": Listed(START, "napinn discover readings.csv --left u_t"),
     "resume": Listed(START, "napinn resume runs/readings"),
     "new": Listed(START, "napinn new problem.yaml"),
     "watch": Listed(LOOK, "napinn watch runs/readings"),
@@ -33,7 +35,8 @@ COMMANDS = {
     "predict": Listed(LOOK, "napinn predict runs/readings --grid 50 -o field.nc"),
     "export": Listed(LOOK, "napinn export runs/readings --what field -o field.nc"),
     "verify": Listed(TRUST, "napinn verify runs/readings"),
-    "sure": Listed(TRUST, "napinn sure runs/readings"),
+    "intervals": Listed(TRUST, "napinn intervals runs/readings"),
+    "profile": Listed(TRUST, "napinn profile runs/readings"),
     "compare": Listed(TRUST, "napinn compare problem.yaml readings.csv --methods splines,law_pinn"),
     "rerun": Listed(TRUST, "napinn rerun runs/readings -o runs/again"),
     "bundle": Listed(TRUST, "napinn bundle runs/readings -o bundle.zip"),
@@ -70,6 +73,9 @@ class Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, OLD_NAMES.get(cmd_name, cmd_name))
+
 
 app = typer.Typer(
     cls=Group,
@@ -81,11 +87,17 @@ app = typer.Typer(
 )
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Register a command under the name of its function, with the group and the example of `COMMANDS`.
+OLD_NAMES = {"sure": "intervals"}
+"""By the former name of a command, its name today; the former one still works and is not listed."""
 
-    :param function: What the command calls; its docstring is the help."""
-    listed = COMMANDS[function.__name__]
+
+def command(function: Callable[..., None], name: str | None = None) -> Callable[..., None]:
+    """Register a command with the group and the example of `COMMANDS`.
+
+    :param function: What the command calls; its docstring is the help.
+    :param name: What it is called; default the name of its function."""
+    name = name or function.__name__
+    listed = COMMANDS[name]
     # Two spaces: the help joins the lines of a paragraph, and a command line must stay whole.
-    register = app.command(cls=Command, rich_help_panel=listed.group, epilog=f"Example:  {listed.example}")
+    register = app.command(name, cls=Command, rich_help_panel=listed.group, epilog=f"Example:  {listed.example}")
     return register(function)

@@ -10,21 +10,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console
-from napinn.cli.fitting import Choice, files_read, problem_and_readings
+from napinn.cli.fitting import Choice, told_inputs
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
-from napinn.cli.running import save_with_report
-from napinn.comparison import Scored, compare, ranked, score, table
+from napinn.data.formats import csv_text
+from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError, storing
-from napinn.io import csv_text
-from napinn.io.lock import held
-from napinn.io.whole import write_whole
-from napinn.report.figures import save as save_figure
+from napinn.evaluation.comparison import Scored, compare, ranked, score, table
+from napinn.pipeline import save_with_report
+from napinn.problem.file import check_in_box
 from napinn.report.labels import label, misfit_label
-from napinn.report.side_by_side import draw_comparison
-from napinn.result import FitStatus
-from napinn.run_folder import load, prepare
-from napinn.snapshot import Snapshot
+from napinn.results.result import FitStatus
+from napinn.runs.folder import load, prepare
+from napinn.storage.atomic import write_atomic
+from napinn.storage.lock import held
 
 WHOLE = "comparison.csv"
 PROBLEM_FILES = (".yaml", ".yml")
@@ -39,8 +38,12 @@ def compare_command(
     else:
         scored, how = _runs(paths)
         prepare(out, overwrite, WHOLE, paths)
+    # Matplotlib takes a second to import, which a refusal should not wait for.
+    from napinn.report.figures import save as save_figure
+    from napinn.report.side_by_side import draw_comparison
+
     with storing(f"the comparison could not be written to {out}"):
-        write_whole(out / WHOLE, csv_text(table(scored)))
+        write_atomic(out / WHOLE, csv_text(table(scored)))
         save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
@@ -68,18 +71,20 @@ def _methods(
     problem: Path, readings: Path, methods: str, steps: int | None, seed: int, out: Path, overwrite: bool
 ) -> tuple[list[Scored], str]:
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
-    recipes = {name: Choice(name, steps=steps).make() for name in names}
-    if not recipes:
+    if not names:
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
-    bound, measured = problem_and_readings(problem, readings, Console(stderr=True))
-    prepare(out, overwrite, WHOLE, files_read(problem, readings))
+    # Before the methods, because a network among them imports JAX, which a wrong file should not wait for.
+    found = told_inputs(problem, [readings], Console(stderr=True))
+    check_in_box(found.readings, found.problem)
+    recipes = {name: Choice(name, steps=steps).make() for name in names}
+    prepare(out, overwrite, WHOLE, found.files)
     with held(out), ExitStack() as displays:
 
         def progress(name: str) -> Callable[[Snapshot], None]:
             displays.close()
             return displays.enter_context(progress_display(name, Console(stderr=True)))
 
-        parts, scored = compare(bound, measured, recipes, seed, progress)
+        parts, scored = compare(found.problem, found.readings, recipes, seed, progress)
         for each in scored:
             save_with_report(each.result, out / each.name)
     return scored, parts.sentence()

@@ -11,22 +11,23 @@ from typing import Any
 
 from rich.table import Table
 
-from napinn.benchmarks.allen_cahn import allen_cahn
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import corrupt
-from napinn.benchmarks.scores import score
-from napinn.catalogue import METHODS, STEPS
 from napinn.cli.console import Console
 from napinn.cli.progress import progress_display
-from napinn.cli.running import exit_code, save_with_report
-from napinn.equations import symbol
+from napinn.cli.running import exit_code
+from napinn.data.readings import read_table
+from napinn.engines.catalogue import METHODS, STEPS
 from napinn.fitting import fit
-from napinn.io.lock import held
-from napinn.readings import read_table
-from napinn.recipe import Recipe
+from napinn.pipeline import save_with_report
+from napinn.problem.equations import symbol
 from napinn.report.truth import Truth
-from napinn.result import FitResult, FitStatus
-from napinn.run_folder import prepare
+from napinn.results.recipe import Recipe
+from napinn.results.result import FitResult, FitStatus
+from napinn.runs.folder import prepare
+from napinn.storage.lock import held
+from napinn.studies.benchmarks.allen_cahn import allen_cahn
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.corruption import corrupt
+from napinn.studies.benchmarks.scores import score
 
 OUTLIERS = 0.1
 SHORT_STEPS = 6000
@@ -109,7 +110,7 @@ def method_of(word: str, steps: int | None, full: bool) -> Recipe:
         return entry.make()
     if full:
         return entry.make(steps or STEPS)
-    from napinn.networks import MLP
+    from napinn.field.backbones import MLP
 
     return entry.make(
         steps or SHORT_STEPS, backbone=MLP(40, 4), collocation_batch=256, reading_batch=512, unknowns_rate=5.0

@@ -1,29 +1,24 @@
 """`napinn fit`."""
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
-from napinn.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, SPLINE_DENSITIES, Entry
-from napinn.cli.certainty import finishing, run_seeds
 from napinn.cli.console import Console
-from napinn.cli.running import Manner, run_request, tell_result
+from napinn.cli.running import Manner, display, tell_result
+from napinn.data.flags import scheme_named
+from napinn.engines.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, SPLINE_DENSITIES, Entry
+from napinn.engines.request import Request
 from napinn.errors import InputError, nearest
-from napinn.fitting import check_readings
-from napinn.intervals import FEWEST_READINGS
-from napinn.io import PLAIN, read_file
-from napinn.io.lock import held
-from napinn.loggers import check_loggers
+from napinn.pipeline import PipelineOptions, check_asked, run_request
 from napinn.problem import Problem
-from napinn.problem_file import Words, bind_readings, deduce, load_problem_file, sheet_of
-from napinn.readings import Readings
-from napinn.recipe import Recipe
-from napinn.request import Request, Wishes
-from napinn.run_folder import begin, prepare
+from napinn.problem.file import Inputs, Words, read_inputs
+from napinn.problem.file.joined import run_name, told_names
+from napinn.results.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,7 @@ def _estimator(method: str, density: str) -> Any:
     estimator = DENSITIES[density].make()
     if method != NETWORK:
         return estimator
-    from napinn.methods import compressed
+    from napinn.engines.network.methods import compressed
 
     return compressed(estimator)
 
@@ -136,60 +131,44 @@ def _named(word: str, table: Mapping[str, Entry], kind: str) -> Entry:
 
 
 def fit_command(
-    readings: Path,
+    readings: Sequence[Path],
     problem: Path | Words,
     choice: Choice,
     seed: int,
     out: Path | None,
-    overwrite: bool,
+    options: PipelineOptions,
     manner: Manner,
-    seeds: int = 1,
-    intervals: bool = False,
+    leave_out_bad: bool = False,
 ) -> int:
+    """What is refused is refused before the method is made, because that may load JAX."""
     choice.check()
-    bound, table = problem_and_readings(problem, readings, Console(stderr=True, quiet=manner.quiet))
-    folder = out or Path("runs") / readings.stem
-    check_loggers(manner.logs)
-    check_readings(bound, table, choice.in_double)
-    if intervals and len(table) < FEWEST_READINGS:
-        raise InputError(
-            f"{readings} holds {len(table)} reading(s), and intervals need {FEWEST_READINGS}: "
-            "one has to be left out at a time."
-        )
-    inputs = files_read(problem, readings)
-    prepare(folder, overwrite, inputs=inputs)
-    with held(folder):
-        # Last, because making a method may load JAX: what is refused is refused before that.
-        request = Request(bound, table, choice.make(), seed)
-        wishes = Wishes(seeds, intervals, manner.logs, tuple(os.path.relpath(path, folder) for path in inputs))
-        begin(request, folder, wishes)
-        if seeds > 1:
-            return run_seeds(request, folder, manner, wishes)
-        return tell_result(run_request(request, folder, manner, finish=finishing(wishes)), folder, manner)
+    if options.flags is not None:
+        scheme_named(options.flags)
+    found = told_inputs(problem, readings, Console(stderr=True, quiet=manner.quiet), leave_out_bad)
+    options = replace(options, inputs=found.files)
+    check_asked(found.problem, found.readings, choice.in_double, options)
+    if found.problem.spline_only is not None and METHODS[choice.name].steps:
+        raise InputError(f"{found.problem.spline_only}, which only --method splines can fit with.")
+    folder = out or Path("runs") / run_name(readings)
+
+    def request() -> Request:
+        return Request(found.problem, found.readings, choice.make(), seed)
+
+    finished = run_request(request, folder, options, functools.partial(display, manner))
+    return tell_result(finished.result, folder, manner, finished.complete)
 
 
-def files_read(problem: Path | Words, readings: Path) -> list[Path]:
-    """Every file that a fit is read from, with the tables and places that its problem file names."""
+def told_inputs(
+    problem: Path | Words, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
+) -> Inputs:
+    """Problem and readings; what was guessed or deduced is said."""
+    found = read_inputs(problem, readings, leave_out_bad=leave_out_bad)
+    told = [f"{told_names(readings)}: {note}" for note in found.unusual_notes]
     if isinstance(problem, Words):
-        return [readings]
-    return [readings, problem, *load_problem_file(problem).side_files()]
-
-
-def problem_and_readings(problem: Path | Words, readings: Path, console: Console) -> tuple[Problem, Readings]:
-    """From a problem file, or from the words of one line; what was guessed or deduced is said."""
-    if isinstance(problem, Words):
-        sheet = read_file(readings)
-        file, source = deduce(problem, sheet.table, readings.name), "the command line"
-    else:
-        file, source = load_problem_file(problem), str(problem)
-        sheet = sheet_of(file, readings, source)
-    bound, table = bind_readings(file, sheet.table, str(readings), source)
-    told = [f"{readings}: {note}" for note in sheet.notes if note != PLAIN]
-    if isinstance(problem, Words):
-        told.append(f"understood: {deduced(bound)}")
+        told.append(f"understood: {deduced(found.problem)}")
     for line in told:
         console.print(escape(line), soft_wrap=True, highlight=False)
-    return bound, table
+    return found
 
 
 def deduced(problem: Problem) -> str:

@@ -1,12 +1,12 @@
 """`napinn`: the commands. Anything heavy is imported by the command that needs it, so that `--help` is quick."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from napinn.caching import keep_compiled
 from napinn.cli.commands import app, command
 from napinn.cli.console import Console, flushed, safe_streams
 from napinn.cli.options import (
@@ -15,9 +15,12 @@ from napinn.cli.options import (
     Equations,
     Every,
     FieldName,
+    Flags,
     Json,
+    NoOpen,
     Overwrite,
     Periodic,
+    Port,
     ProblemFile,
     Quiet,
     Replace,
@@ -28,6 +31,8 @@ from napinn.cli.options import (
     Verbose,
 )
 from napinn.errors import InputError, StorageError
+from napinn.storage.cache import keep_compiled
+from napinn.storage.json_files import check_run
 
 EXIT_NOT_WRITTEN = 1
 EXIT_BAD_INPUT = 2
@@ -51,6 +56,22 @@ def napinn(
     ] = False,
 ) -> None:
     """Field, coefficients, noise law and a reliability for every reading, from bad sensors and an equation."""
+
+
+@partial(command, name="app")
+def app_page(
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where analyses are kept; default napinn-app in your home folder.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port on this machine; default 8877, or any free one.", min=0, max=65_535)
+    ] = None,
+    no_open: NoOpen = False,
+) -> None:
+    """Open a page in the browser: from a file of readings to a report, without a command line. Ctrl-C ends it."""
+    from napinn.cli.launching import app_command
+
+    app_command(folder, port, no_open)
 
 
 @command
@@ -91,7 +112,10 @@ def schema(
 
 @command
 def fit(
-    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    readings: Annotated[
+        list[Path],
+        typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat; of several, each is an experiment."),
+    ],
     problem: ProblemFile = None,
     equation: Equations = None,
     unknown: Unknowns = None,
@@ -114,9 +138,16 @@ def fit(
     steps: Steps = None,
     minutes: Annotated[float | None, typer.Option(help="Budget of time; the training fits into it.", min=0.05)] = None,
     seed: Seed = 0,
-    seeds: Annotated[int, typer.Option(help="Fit from so many seeds, keep the best, say how they differ.", min=1)] = 1,
+    seeds: Annotated[int, typer.Option(help="Fit from this many seeds and keep the best.", min=1)] = 1,
     intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals and the field's spread.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.")
+    ] = False,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
+    flags: Flags = None,
+    leave_out_bad: Annotated[
+        bool, typer.Option("--leave-out-bad", help="Leave out readings that the table's own quality flags call bad.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
     overwrite: Overwrite = False,
     log: Annotated[
@@ -131,15 +162,55 @@ def fit(
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     from napinn.cli.fitting import Choice, fit_command
     from napinn.cli.running import Manner
-    from napinn.problem_file import Words
+    from napinn.pipeline import PipelineOptions
+    from napinn.problem.file import Words
 
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double, minutes)
-    manner = Manner(json, tuple(log or ()), checkpoint_every, verbose, quiet)
+    manner = Manner(json, verbose, quiet)
+    options = PipelineOptions(
+        seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
+    )
     given = problem or Words(*lists)
-    raise typer.Exit(fit_command(readings, given, choice, seed, out, overwrite, manner, seeds, intervals))
+    raise typer.Exit(fit_command(readings, given, choice, seed, out, options, manner, leave_out_bad))
+
+
+@command
+def discover(
+    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    problem: ProblemFile = None,
+    left: Annotated[
+        list[str] | None,
+        typer.Option("--left", help="Derivative that an equation is solved for, as u_t. Give it again for a system."),
+    ] = None,
+    terms: Annotated[
+        list[str] | None,
+        typer.Option("--terms", help="Candidates with commas between, for all equations or as 'u_t: u, u*u_x'."),
+    ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option("--known", help="Certain part of the right-hand side, as '-u*u_x' or 'u_t: -u*u_x'."),
+    ] = None,
+    refit_seconds: Annotated[
+        float, typer.Option(help="What the joint refit may take by estimate; 0 leaves it out.", min=0.0)
+    ] = 15.0,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Find which equation the readings obey, with rivals and inclusion probabilities; write a report."""
+    from napinn.cli.discovering import discover_command
+
+    lefts, candidates, certain = (tuple(given or ()) for given in (left, terms, known))
+    raise typer.Exit(
+        discover_command(
+            readings, problem, lefts, candidates, certain, out, overwrite, refit_seconds, seed, quiet, json
+        )
+    )
 
 
 @command
@@ -150,19 +221,29 @@ def resume(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Go on with a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
+    """Continue a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
+    check_run(run)
     from napinn.cli.repeating import resume_command
     from napinn.cli.running import Manner
 
-    raise typer.Exit(resume_command(run, Manner(json, (), checkpoint_every, verbose, quiet)))
+    raise typer.Exit(resume_command(run, checkpoint_every, Manner(json, verbose, quiet)))
 
 
 @command
-def sure(run: Run, json: Json = False) -> None:
+def intervals(run: Run, json: Json = False) -> None:
     """Add 95 % intervals of the coefficients and the spread of the field to a finished run."""
-    from napinn.cli.certainty import sure_command
+    check_run(run)
+    from napinn.cli.intervals import intervals_command
 
-    sure_command(run, json)
+    intervals_command(run, json)
+
+
+@command
+def profile(run: Run, json: Json = False) -> None:
+    """Add the profile likelihood of every coefficient to a finished run: which are identifiable, and which are not."""
+    from napinn.cli.profiling import profile_command
+
+    profile_command(run, json)
 
 
 @command
@@ -174,6 +255,7 @@ def rerun(
     json: Json = False,
 ) -> None:
     """Repeat a finished run from its folder, and say whether the numbers agree."""
+    check_run(run)
     from napinn.cli.repeating import rerun_command
     from napinn.cli.running import Manner
 
@@ -190,6 +272,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Say whether a finished fit can be trusted: unseen readings, and the equation solved forward."""
+    check_run(run)
     from napinn.cli.verifying import verify_command
 
     raise typer.Exit(verify_command(run, refit, json))
@@ -203,6 +286,7 @@ def bundle(
     overwrite: Replace = False,
 ) -> None:
     """Settings, versions, history and the end of the log in one file, to send when something went wrong."""
+    check_run(run)
     from napinn.cli.repeating import bundle_command
 
     bundle_command(run, out, with_data, overwrite)
@@ -213,7 +297,8 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[PROBLEM] READINGS", help="A problem file and a file of readings; with -p or -e only the latter."
+            metavar="[PROBLEM] READINGS…",
+            help="A problem file and readings, several files of which each is an experiment; with -p or -e only these.",
         ),
     ],
     problem: ProblemFile = None,
@@ -230,14 +315,16 @@ def check(
     """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
     from napinn.cli.checking import check_command
     from napinn.cli.fitting import Choice
-    from napinn.problem_file import Words
+    from napinn.problem.file import Words
 
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     named = bool(lists[0]) or problem is not None
-    if len(files) != (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
+    doubled = bool(lists[0]) and any(file.suffix in (".yaml", ".yml") for file in files)
+    if doubled or len(files) < (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
         raise InputError("give either a problem file and readings, or readings with --equation and its like.")
     given = Words(*lists) if lists[0] else problem or files[0]
-    raise typer.Exit(check_command(given, files[-1], Choice(method, steps=steps).check(), time, json))
+    tables = files if named else files[1:]
+    raise typer.Exit(check_command(given, tables, Choice(method, steps=steps).check(), time, json))
 
 
 @command
@@ -252,6 +339,9 @@ def predict(
     json: Json = False,
 ) -> None:
     """Write the fitted field, hidden fields included, at any points or on a grid."""
+    if (at is None) == (grid is None):
+        raise InputError("give either --at POINTS or --grid NODES, and not both.")
+    check_run(run)
     from napinn.cli.predicting import predict_command
 
     predict_command(run, at, grid, out, overwrite, json)
@@ -316,6 +406,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the report of a finished run again: one HTML file, to be opened from disk or sent by mail."""
+    check_run(run)
     from napinn.cli.showing import report_command
 
     report_command(run, out, overwrite, json)
@@ -325,12 +416,15 @@ def report(
 def plot(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
-    what: Annotated[str, typer.Option(help="field, noise, gate, sensors, history or parameters.")] = "field",
+    what: Annotated[
+        str, typer.Option(help="field, noise, gate, sensors, history, parameters, unknowns, profile or correlation.")
+    ] = "field",
     field: FieldName = None,
     overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Draw one figure of a finished run, for a paper: it survives greyscale printing."""
+    check_run(run)
     from napinn.cli.showing import plot_command
 
     plot_command(run, what, field, out, overwrite, json)
@@ -345,6 +439,7 @@ def animate(
     json: Json = False,
 ) -> None:
     """The field of a finished run through time, with its readings."""
+    check_run(run)
     from napinn.cli.showing import animate_command
 
     animate_command(run, field, out, overwrite, json)
@@ -353,15 +448,24 @@ def animate(
 @command
 def export(
     run: Run,
-    what: Annotated[str, typer.Option(help="field (NetCDF), model (StableHLO) or readings (Parquet).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .nc, .stablehlo or .parquet.")],
+    what: Annotated[str, typer.Option(help="field, model or readings.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="A field takes .nc, a model .stablehlo, readings .parquet, .csv or .nc.",
+        ),
+    ],
+    flags: Flags = None,
     overwrite: Replace = False,
     json: Json = False,
 ) -> None:
     """Field, network or readings of a finished run in a form that other tools open."""
+    check_run(run)
     from napinn.cli.showing import export_command
 
-    export_command(run, what, out, overwrite, json)
+    export_command(run, what, flags, out, overwrite, json)
 
 
 @command
@@ -385,8 +489,8 @@ def compare(
 @command
 def watch(
     run: Annotated[Path, typer.Argument(help="Run folder of a fit that runs or is finished.")],
-    port: Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)] = 0,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    port: Port = 0,
+    no_open: NoOpen = False,
 ) -> None:
     """Follow a fit in the browser while it runs; only this machine can see the page. Ctrl-C ends it."""
     from napinn.cli.watching import watch_command
@@ -423,6 +527,7 @@ def reproduce(
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
     matching: Annotated[str, typer.Option(help="Run only such fits, as 'allen_cahn/fls/*': benchmark/label.")] = "*",
     only_finished: Annotated[bool, typer.Option("--only-finished", help="Run nothing; write what there is.")] = False,
+    pack: Annotated[bool, typer.Option("--pack", help="Then move finished fits into fits/finished.parquet.")] = False,
     outliers: Annotated[
         str, typer.Option(help="one_sided replaces the noise, as printed; additive adds to it; as in simulate.")
     ] = "one_sided",
@@ -439,9 +544,14 @@ def reproduce(
 
     if study is None:
         raise typer.Exit(list_command(preset, seeds, out, json))
+    if study == "discovery":
+        from napinn.cli.reproducing import discovery_command
+
+        raise typer.Exit(discovery_command(out, matching, json))
     options = {"seeds": seeds, "workers": workers, "cluster": cluster, "matching": matching}
     setting = {"outliers": outliers, "law_scale": law_scale, "error": error}
-    raise typer.Exit(reproduce_command(study, preset, out, {**options, "only_finished": only_finished}, setting, json))
+    options |= {"only_finished": only_finished, "pack": pack}
+    raise typer.Exit(reproduce_command(study, preset, out, options, setting, json))
 
 
 def run() -> None:

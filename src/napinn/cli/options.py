@@ -9,11 +9,13 @@ LARGEST_SEED = 2**62
 """What 64 bits hold, and as many seeds after it as anyone will ask for."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0, max=LARGEST_SEED)]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Seed of everything random.", min=0, max=LARGEST_SEED)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
 Replace = Annotated[bool, typer.Option("--overwrite", help="Replace the file.")]
 Run = Annotated[Path, typer.Argument(help="Folder of a finished run.")]
 FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; default the first.")]
+Port = Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")]
 Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
@@ -46,5 +48,11 @@ Conditions = Annotated[
 ]
 Periodic = Annotated[
     list[str] | None, typer.Option("--periodic", metavar="COORDINATE", help="A coordinate that repeats.")
+]
+Flags = Annotated[
+    str | None,
+    typer.Option(
+        "--flags", metavar="SCHEME", help="Write quality flags of a scheme into the tables: qartod, argo or saqc."
+    ),
 ]
 Steps = Annotated[int | None, typer.Option(help="Training steps; the default is the method's own.", min=1)]

@@ -6,20 +6,21 @@ from pathlib import Path
 from rich.markup import escape
 
 from napinn.cli.console import Console
+from napinn.data.formats import WRITTEN, read_file, write_table
+from napinn.data.formats.sizes import LARGEST_TABLE, check_file
+from napinn.data.readings import with_numbers
 from napinn.errors import InputError
-from napinn.io import WRITTEN, read_file, write_table
-from napinn.io.outputs import output
-from napinn.io.sizes import LARGEST_TABLE
-from napinn.prediction import coordinates_of, outside_box, predict
-from napinn.readings import with_numbers
-from napinn.run_folder import load, read_by
+from napinn.results.prediction import coordinates_of, outside_box, predict
+from napinn.runs.folder import load, read_by
+from napinn.storage.outputs import output
 
 
 def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    if (at is None) == (grid is None):
-        raise InputError("give either --at POINTS or --grid NODES, and not both.")
     reads = [*read_by(run), *([at] if at is not None else [])]
     file = output(out, WRITTEN, overwrite=overwrite, reads=reads)
+    if at is not None:
+        # Before the run is loaded, because its network may have to import JAX.
+        check_file(at, "table")
     result = load(run)
     beyond = 0
     if at is not None:

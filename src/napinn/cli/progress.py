@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from rich.progress import BarColumn, Progress, TextColumn
 
 from napinn.cli.console import Console
-from napinn.snapshot import Snapshot
+from napinn.engines.snapshot import Snapshot
 
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_PHASES = 15.0, 1.0
 """A new phase has a line of its own, unless it follows the last line at once."""

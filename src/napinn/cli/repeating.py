@@ -1,54 +1,37 @@
 """`napinn resume`, `rerun` and `bundle`: what can be done with the folder of a run besides looking at it."""
 
+import dataclasses
+import functools
 import json
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.markup import escape
 
-from napinn.checkpoints import found as checkpoints_of
-from napinn.cli.certainty import finishing
 from napinn.cli.console import Console
-from napinn.cli.running import Manner, exit_code, run_request, tell_result
+from napinn.cli.running import Manner, display, exit_code, tell_result
 from napinn.errors import InputError
-from napinn.io.lock import held
-from napinn.io.outputs import output
-from napinn.loggers import LOG
-from napinn.request import MANY_READINGS, READINGS, REQUEST, check_run, read_request, read_settings, read_wishes
-from napinn.result import FitResult, FitStatus
-from napinn.run_folder import RESULT, VERIFICATION, begin, load, prepare, read_by, versions
+from napinn.evaluation.agreement import agreement
+from napinn.pipeline import rerun, resume_run
+from napinn.runs.folder import RESULT, read_by, versions
+from napinn.runs.loggers import LOG
+from napinn.runs.request import MANY_READINGS, READINGS, REQUEST
+from napinn.runs.verification import VERIFICATION
+from napinn.storage.json_files import check_run, read_settings
+from napinn.storage.outputs import output
 
 LOG_LINES = 400
 BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
 
 
-def resume_command(run: Path, manner: Manner) -> int:
-    """What was asked for beside the fit, intervals and logs, is asked for again."""
-    request, wishes = read_request(run), read_wishes(run)
-    stopped = (run / RESULT).exists()
-    if stopped and read_settings(run / RESULT)["status"] != FitStatus.INTERRUPTED.name:
-        raise InputError(f"{run} is finished, there is nothing to resume; napinn rerun repeats it.")
-    if wishes.seeds > 1:
-        raise InputError(
-            f"{run} was to fit {wishes.seeds} seeds, of which no checkpoints are kept; fit again with --overwrite."
-        )
-    if stopped and not checkpoints_of(run):
-        raise InputError(f"{run} kept no checkpoint to go on from; napinn rerun repeats it from the beginning.")
-    manner = replace(manner, logs=wishes.logs)
-    with held(run):
-        return tell_result(run_request(request, run, manner, resume=True, finish=finishing(wishes)), run, manner)
+def resume_command(run: Path, every: float, manner: Manner) -> int:
+    return tell_result(resume_run(run, functools.partial(display, manner), every), run, manner)
 
 
 def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
-    earlier, request = load(run), read_request(run)
-    prepare(out, overwrite, inputs=[run])
-    with held(out):
-        begin(request, out)
-        result = run_request(request, out, manner)
-    told = comparison(earlier, result)
+    earlier, result = rerun(run, out, functools.partial(display, manner), overwrite)
+    told = dataclasses.asdict(agreement(earlier, result))
     ran_on = read_settings(run / RESULT)["versions"]
     told["other_versions"] = {name: ran_on.get(name) for name, now in versions().items() if ran_on.get(name) != now}
     if manner.as_json:
@@ -57,25 +40,6 @@ def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
         for line in _sentences(told, out):
             Console().print(escape(line), soft_wrap=True, highlight=False)
     return exit_code(result)
-
-
-def comparison(first: FitResult, second: FitResult) -> dict[str, Any]:
-    """Whether two runs of one request agree to the last bit, and if not, by how much they differ."""
-    arrays = [result.model.arrays() for result in (first, second)]
-    alike = arrays[0].keys() == arrays[1].keys() and all(
-        np.array_equal(array, arrays[1][name]) for name, array in arrays[0].items()
-    )
-    scale = max(float(np.ptp(first.predicted)), np.finfo(float).tiny)
-    unknowns = {
-        name: abs(second.unknowns[name] - value) / max(abs(value), np.finfo(float).tiny)
-        for name, value in first.unknowns.items()
-    }
-    return {
-        "identical": bool(alike and first.unknowns == second.unknowns),
-        "verdicts_that_differ": int((first.flagged != second.flagged).sum()),
-        "field": float(np.abs(first.predicted - second.predicted).max()) / scale,
-        "unknowns": unknowns,
-    }
 
 
 def _sentences(told: dict[str, Any], out: Path) -> list[str]:

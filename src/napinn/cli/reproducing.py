@@ -10,10 +10,10 @@ from rich.table import Table
 
 from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED
-from napinn.engine.cores import own_cores
-from napinn.engine.display import study_display
-from napinn.experiments.catalogue import catalogue
-from napinn.experiments.reproduce import Setting, preset_of, reproduce
+from napinn.studies.jobs.cores import own_cores
+from napinn.studies.jobs.display import study_display
+from napinn.studies.paper.catalogue import catalogue
+from napinn.studies.paper.reproduce import Setting, preset_of, reproduce
 
 
 def list_command(preset: str, seeds: int | None, out: Path | None, as_json: bool) -> int:
@@ -53,6 +53,23 @@ def _folder(preset: str, out: Path | None, setting: Setting = Setting()) -> Path
     return out or Path("runs") / "studies" / "-".join([preset, *options])
 
 
+def discovery_command(out: Path | None, matching: str, as_json: bool) -> int:
+    """The study of discovery: rows are appended to a file, and a second run continues from there."""
+    from napinn.studies.discovery.run import run_discovery
+
+    path = out or Path("runs") / "studies" / "discovery.csv"
+    console = Console(stderr=True)
+    try:
+        rows = run_discovery(path, matching.strip("*"), lambda line: console.print(line, markup=False, highlight=False))
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    if as_json:
+        print(json.dumps({"rows": len(rows), "file": str(path)}))  # noqa: T201
+    else:
+        Console().print(f"discovery: {len(rows)} rows in {path}", highlight=False, markup=False)
+    return 0
+
+
 def reproduce_command(
     name: str, preset: str, out: Path | None, options: Mapping[str, Any], setting: Mapping[str, Any], as_json: bool
 ) -> int:
@@ -62,7 +79,7 @@ def reproduce_command(
         with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
             written = reproduce(name, preset, folder, progress=progress, setting=chosen, **options)
     except KeyboardInterrupt:
-        told = f"napinn: interrupted; finished fits are kept in {folder}, and the same command goes on from there."
+        told = f"napinn: interrupted; finished fits are kept in {folder}, and the same command continues from there."
         Console(stderr=True).print(told, highlight=False, soft_wrap=True, markup=False)
         return EXIT_INTERRUPTED
     failed = [line for study in written for line in study.failed]

@@ -4,108 +4,55 @@ import contextlib
 import json
 import logging
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.markup import escape
 from rich.table import Table
 
-from napinn.checkpoints import EVERY, Checkpoints
 from napinn.cli.console import Console
 from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
-from napinn.errors import StorageError, printable, storing
-from napinn.fitting import fit
-from napinn.loggers import LOG, opened, together
+from napinn.engines.base import Progress
+from napinn.errors import printable
 from napinn.problem import Unknown
-from napinn.report.html import write_report
-from napinn.report.truth import Truth
-from napinn.request import Request
-from napinn.result import FitResult, FitStatus
-from napinn.run_folder import describe, save
-from napinn.verification.findings import Verification
-
-Finish = Callable[[FitResult], FitResult]
-LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+from napinn.results.result import FitResult, FitStatus
+from napinn.runs.folder import describe
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How a fit is run, which changes nothing of what it finds."""
+    """What a command says of a fit, and how."""
 
     as_json: bool = False
-    logs: tuple[str, ...] = ()
-    every: float = EVERY
-    """Seconds between two checkpoints."""
     verbose: bool = False
     quiet: bool = False
 
 
-def as_it_is(result: FitResult) -> FitResult:
-    return result
-
-
-def run_request(
-    request: Request, folder: Path, manner: Manner, resume: bool = False, finish: Finish = as_it_is
-) -> FitResult:
-    """Fit, with everything that goes on beside it, and save what `finish` makes of the result."""
-    method, console = request.method, Console(stderr=True, quiet=manner.quiet)
-    kept = Checkpoints(folder, manner.every)
-    with (
-        logged(folder, manner),
-        progress_display(method.name, console) as display,
-        together(opened(folder, manner.logs), display) as progress,
-    ):
-        result = fit(
-            request.problem, request.readings, method, seed=request.seed, progress=progress, checkpoints=kept,
-            resume=resume,
-        )  # fmt: skip
-        logging.getLogger(__name__).info("%s %s", result.status.name, result.status.value)
-        result = finish(result)
-        try:
-            save(result, folder)
-        except StorageError as error:
-            raise StorageError(f"{error} Make room there and say: napinn resume {folder}") from None
-        report(result, folder)
-    return result
-
-
-def save_with_report(result: FitResult, folder: Path, truth: Truth | None = None) -> None:
-    save(result, folder)
-    report(result, folder, truth)
-
-
-def report(
-    result: FitResult, folder: Path, truth: Truth | None = None, verification: Verification | None = None
-) -> None:
-    with storing(f"the report could not be written to {folder}"):
-        write_report(result, folder / "report.html", truth, verification=verification)
-
-
 @contextlib.contextmanager
-def logged(folder: Path, manner: Manner) -> Iterator[None]:
-    """What napinn logs goes to the run folder whole, and to standard error as far as was asked."""
+def shown_log(manner: Manner) -> Iterator[None]:
+    """What napinn logs goes to standard error, as far as was asked."""
     root = logging.getLogger("napinn")
     shown = logging.StreamHandler()
     shown.setLevel(logging.DEBUG if manner.verbose else logging.ERROR if manner.quiet else logging.WARNING)
     shown.setFormatter(_Printable("napinn: %(message)s"))
-    handlers: list[logging.Handler] = [shown]
-    # The log is a convenience: a disk that fails must not cost the fit.
-    with contextlib.suppress(OSError):
-        handlers.append(_LogFile(folder / LOG, encoding="utf-8", errors="backslashreplace"))
-        handlers[-1].setFormatter(logging.Formatter(LINE))
     before = root.level
     root.setLevel(logging.DEBUG)
-    for handler in handlers:
-        root.addHandler(handler)
+    root.addHandler(shown)
     try:
         yield
     finally:
         root.setLevel(before)
-        for handler in handlers:
-            root.removeHandler(handler)
-            handler.close()
+        root.removeHandler(shown)
+        shown.close()
+
+
+@contextlib.contextmanager
+def display(manner: Manner, title: str) -> Iterator[Progress]:
+    """The log and the progress of a fit on standard error, while it runs."""
+    with shown_log(manner), progress_display(title, Console(stderr=True, quiet=manner.quiet)) as progress:
+        yield progress
 
 
 class _Printable(logging.Formatter):
@@ -113,18 +60,13 @@ class _Printable(logging.Formatter):
         return printable(super().format(record))
 
 
-class _LogFile(logging.FileHandler):
-    def handleError(self, record: logging.LogRecord) -> None:
-        """A line that cannot be written is lost, and nothing else is."""
-
-
-def tell_result(result: FitResult, folder: Path, manner: Manner) -> int:
-    """Print a run, and the exit code that goes with it."""
+def tell_result(result: FitResult, folder: Path, manner: Manner, complete: bool = True) -> int:
+    """Print a run, and the exit code that goes with it; `complete` is false if seeds are missing."""
     if manner.as_json:
         print(json.dumps({**describe(result), "folder": str(folder)}))  # noqa: T201
     elif not manner.quiet:
         show_result(result, folder, Console())
-    return exit_code(result)
+    return exit_code(result) if complete else EXIT_INTERRUPTED
 
 
 def exit_code(result: FitResult) -> int:
@@ -181,18 +123,24 @@ def show_unknowns(result: FitResult, console: Console) -> None:
     units = {name: result.problem.unit_of(name) or "" for name in result.unknowns}
     with_units = any(units.values())
     table = Table("unknown", "found", *(["unit"] if with_units else []), "start", box=None)
-    known = {} if result.certainty is None else result.certainty.intervals
+    known = {} if result.uncertainty is None else result.uncertainty.intervals
     for name, value in result.unknowns.items():
         interval = f" ({known[name]})" if name in known else ""
         unit = [escape(units[name])] if with_units else []
         table.add_row(name, f"{value:.6g}{interval}", *unit, _start(result.problem.unknowns[name]))
-    console.print_whole(table)
-    if result.certainty is not None:
-        console.print(f"in brackets 95 % intervals, from {result.certainty.source}", highlight=False)
+    if result.unknowns or not result.functions:
+        console.print_whole(table)
+    for name, function in result.functions.items():
+        said = function.sentence(name, result.problem.unit_of(name) or "")
+        console.print(escape(said), highlight=False, soft_wrap=True)
+    if result.uncertainty is not None:
+        console.print(f"in brackets 95 % intervals, from {result.uncertainty.source}", highlight=False)
 
 
 def _start(unknown: Unknown) -> str:
-    return "natural size" if unknown.start is None else f"{unknown.start:.6g}"
+    if unknown.start is None:
+        return "natural size" if unknown.prior is None else f"prior {unknown.prior}"
+    return f"{unknown.start:.6g}"
 
 
 def show_faulty(result: FitResult, console: Console, most: int = 10) -> None:

@@ -8,16 +8,21 @@ from typing import Any, TypeVar
 from rich.markup import escape
 
 from napinn.cli.console import Console
+from napinn.discovery.files import read_discovery
 from napinn.errors import InputError, nearest
-from napinn.io.outputs import output
 from napinn.report.html import write_report
-from napinn.run_folder import load, read_by
-from napinn.verification.findings import read_verification
+from napinn.runs.folder import load, read_by
+from napinn.runs.verification import read_verification
+from napinn.storage.outputs import output
 
 REPORT_FILES = (".html", ".htm")
 FIGURE_FILES = (".png", ".pdf", ".svg")
 ANIMATION_FILES = (".gif", ".mp4")
-EXPORT_FILES = {"field": (".nc", ".nc4", ".cdf"), "model": (".stablehlo", ".bin"), "readings": (".parquet", ".pq")}
+EXPORT_FILES = {
+    "field": (".nc", ".nc4", ".cdf"),
+    "model": (".stablehlo", ".bin"),
+    "readings": (".parquet", ".pq", ".csv", ".nc", ".nc4", ".cdf"),
+}
 Named = TypeVar("Named")
 
 
@@ -27,13 +32,14 @@ def report_command(run: Path, out: Path | None, overwrite: bool, as_json: bool) 
     file = output(path, REPORT_FILES, overwrite=overwrite, reads=read_by(run), own=own)
     result = load(run)
     verification = read_verification(run)
-    file.write(lambda beside: write_report(result, beside, verification=verification))
+    found = read_discovery(run)
+    file.write(lambda beside: write_report(result, beside, verification=verification, discovery=found))
     tell({"report": str(path)}, f"report {path}", as_json)
 
 
 def plot_command(run: Path, what: str, field: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    from napinn.plot import FIGURES
     from napinn.report.figures import save
+    from napinn.report.plot import FIGURES
 
     draw = _chosen(what, FIGURES, "figure")
     file = output(out, FIGURE_FILES, overwrite=overwrite, reads=read_by(run))
@@ -43,24 +49,32 @@ def plot_command(run: Path, what: str, field: str | None, out: Path, overwrite: 
 
 
 def animate_command(run: Path, field: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    from napinn.report.animation import animate
-
     file = output(out, ANIMATION_FILES, overwrite=overwrite, reads=read_by(run))
     result = load(run)
+    from napinn.report.animation import animate
+
     outputs = result.problem.outputs
     name = outputs[0] if field is None else _chosen(field, {each: each for each in outputs}, "field")
     frames = file.write(lambda beside: animate(result, beside, name))
     tell({"frames": frames, "file": str(out)}, f"{frames} frames: {out}", as_json)
 
 
-def export_command(run: Path, what: str, out: Path, overwrite: bool, as_json: bool) -> None:
-    from napinn.export import EXPORTS
+def export_command(run: Path, what: str, flags: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
+    from napinn.data.flags import scheme_named
+    from napinn.runs.export import EXPORTS, export_readings
 
     export = _chosen(what, EXPORTS, "export")
-    own = run / "field.nc" if what == "field" else None
+    if flags is not None:
+        if what != "readings":
+            raise InputError("--flags are written to readings only; use --what readings.")
+        scheme_named(flags)
+    own = {"field": run / "field.nc", "readings": run / "readings.nc"}.get(what)
     file = output(out, EXPORT_FILES[what], overwrite=overwrite, reads=read_by(run), own=own)
     result = load(run)
-    note = file.write(lambda beside: export(result, beside))
+    if flags is None:
+        note = file.write(lambda beside: export(result, beside))
+    else:
+        note = file.write(lambda beside: export_readings(result, beside, flags))
     tell({"what": what, "file": str(out), "note": note}, f"{out}: {note}", as_json)
 
 

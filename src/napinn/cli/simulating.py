@@ -8,15 +8,15 @@ from typing import TypeVar
 
 import yaml
 
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, corrupt
-from napinn.benchmarks.faults import FAULTS
-from napinn.benchmarks.names import BENCHMARKS
-from napinn.benchmarks.noise import NOISES
 from napinn.cli.console import Console
 from napinn.errors import InputError, nearest
-from napinn.io.outputs import output
 from napinn.problem import Problem
+from napinn.storage.outputs import output
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, corrupt
+from napinn.studies.benchmarks.faults import FAULTS
+from napinn.studies.benchmarks.names import BENCHMARKS
+from napinn.studies.benchmarks.noise import NOISES
 
 Named = TypeVar("Named")
 

@@ -4,11 +4,11 @@ import shlex
 from pathlib import Path
 
 from napinn.cli.console import Console
+from napinn.data.formats import read_file
 from napinn.errors import InputError, listed
-from napinn.io import read_file
-from napinn.io.outputs import output
-from napinn.problem_file.proposal import propose
-from napinn.problem_file.template import TEMPLATE, schema_text
+from napinn.problem.file.proposal import propose
+from napinn.problem.file.template import TEMPLATE, schema_text
+from napinn.storage.outputs import output
 
 TABLES = (".csv", ".tsv", ".parquet")
 """Endings by which `napinn init` finds a table in a folder."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
-from napinn.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, SPLINE_DENSITIES, Entry
 from napinn.cli.console import Console, prose
+from napinn.engines.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, SPLINE_DENSITIES, Entry
 
 
 def methods_command(as_json: bool) -> None:
@@ -23,7 +23,7 @@ def methods_command(as_json: bool) -> None:
 
 def backbones_command(as_json: bool) -> None:
     # Counting takes the networks themselves.
-    from napinn.methods import parameters
+    from napinn.engines.network.methods import parameters
 
     counts = {name: parameters(entry.make()) for name, entry in BACKBONES.items()}
     if as_json:

@@ -7,16 +7,17 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from napinn.backend import Progress
 from napinn.cli.console import Console, prose
 from napinn.cli.main import EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
+from napinn.diagnostics.findings import CheckOutcome, Verification
+from napinn.engines.base import Progress
 from napinn.errors import storing
-from napinn.run_folder import VERIFICATION, load
-from napinn.verification.findings import Outcome, Verification, write_verification
-from napinn.verification.verifying import verify
+from napinn.evaluation.verify import verify
+from napinn.runs.folder import load
+from napinn.runs.verification import VERIFICATION, write_verification
 
-COLOURS = {Outcome.PASS: "green", Outcome.DOUBT: "red", Outcome.CANNOT: "dim"}
+COLOURS = {CheckOutcome.PASS: "green", CheckOutcome.DOUBT: "red", CheckOutcome.CANNOT: "dim"}
 
 
 def verify_command(run: Path, refit: bool, as_json: bool) -> int:

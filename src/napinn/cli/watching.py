@@ -7,7 +7,8 @@ from pathlib import Path
 from rich.markup import escape
 
 from napinn.cli.console import Console
-from napinn.report.watching import ADDRESS, server
+from napinn.report.serving import ADDRESS
+from napinn.report.watching import server
 
 
 def watch_command(run: Path, port: int, no_open: bool) -> None:

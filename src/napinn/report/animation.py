@@ -10,12 +10,12 @@ import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.axes import Axes
 
-from napinn.equations import symbol
 from napinn.errors import InputError
+from napinn.problem.equations import symbol
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, STYLE, new_figure
 from napinn.report.labels import label, with_unit
-from napinn.report.view import Kind, View, time_of, view_of
-from napinn.result import FitResult
+from napinn.report.view import View, ViewKind, time_of, view_of
+from napinn.results.result import FitResult
 
 FRAMES_A_SECOND = 10
 DOTS_AN_INCH = 90
@@ -29,7 +29,7 @@ def animate(result: FitResult, path: Path, field: str) -> int:
     writer = _writer(path)
     view = view_of(result.problem, result.readings)
     figure, (axes,) = new_figure(5.2, 4.0)
-    draw = _profile(result, view, field, axes) if view.kind is Kind.SPACE_TIME else _map(result, view, field, axes)
+    draw = _profile(result, view, field, axes) if view.kind is ViewKind.SPACE_TIME else _map(result, view, field, axes)
     instants = view.axes[time]
     with matplotlib.rc_context(STYLE), writer.saving(figure, str(path), DOTS_AN_INCH):
         for step, instant in enumerate(instants):
@@ -56,7 +56,7 @@ def _writer(path: Path) -> AbstractMovieWriter:
 
 def _values(result: FitResult, view: View, field: str) -> np.ndarray:
     values = view.values(result.field, tuple(result.problem.coordinates))[result.problem.outputs.index(field)]
-    if view.kind is Kind.SPACE_TIME:
+    if view.kind is ViewKind.SPACE_TIME:
         return values
     # Sliders other than time, the first, stand in the middle.
     for _ in view.sliders[1:]:

@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from napinn.equations import symbol
-from napinn.model import FLAG_BELOW
+from napinn.data.robust import robust_std
+from napinn.noise.law import FLAG_BELOW
+from napinn.problem.equations import symbol
+from napinn.problem.experiment import plain
 from napinn.report.columns import MOST_POINTS, column, packed, sent, thinned, thinning_note
-from napinn.report.labels import label, misfit_label
+from napinn.report.labels import inverse, label, misfit_label
 from napinn.report.view import time_of, widest_places
-from napinn.result import FitResult
-from napinn.robust import robust_std
+from napinn.results.result import FitResult
 
 Json = dict[str, Any]
 FEWEST_BINS, BINS = 12, 90
+FEW_POINTS = 300
+"""Readings up to which the marks of a chart of misfits are large; more would cover each other."""
 REACH = 8.0
 """Robust standard deviations that the axis of a noise law reaches where no reading is judged."""
 MARGIN = 0.2
@@ -51,13 +53,17 @@ def axes(across: str, up: str, **more: Any) -> Json:
 
 
 def noise_chart(result: FitResult, number: int) -> Chart:
-    field = result.problem.fields[number]
-    chosen = result.readings.field_index == number
+    """The noise law of the readings that share a scale: of a field, or of a noise group of it."""
+    scatters = result.readings.scatters
+    scatter, chosen = scatters.names[number], scatters.index == number
+    field = plain(scatter)
     misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
     edges = noise_edges(result, number)
     width = edges[1] - edges[0]
     data: list[Json] = []
     for part, name, pattern in ((~flagged, "good", ""), (flagged, "flagged", "/")):
+        if not part.any():
+            continue
         counts, _ = np.histogram(misfits[part], edges)
         data.append(
             {
@@ -67,7 +73,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
                 "hovertemplate": "misfit %{x:.3g}<br>density %{y:.3g}",
             }
         )  # fmt: skip
-    noise = result.noise.get(field)
+    noise = result.noise.get(scatter)
     if noise is not None:
         grid = np.linspace(edges[0], edges[-1], 500)
         line = {"color": "@ink", "width": 2.5}
@@ -76,7 +82,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
              "y": packed(noise.pdf(grid)), "line": line, "hovertemplate": "misfit %{x:.3g}<br>density %{y:.3g}"}
         )  # fmt: skip
     unit = result.problem.units.get(field)
-    density = f"density [1/({unit})]" if unit else "density"
+    density = f"density [{inverse(unit)}]" if unit else "density"
     layout = axes(misfit_label(result.problem, field), density, barmode="stack", bargap=0)
     weighed = "" if result.readings.sigma is None else ", over its known deviation relative to the median one"
     law = (
@@ -87,7 +93,9 @@ def noise_chart(result: FitResult, number: int) -> Chart:
     said = f"Bars: misfits (reading minus field{weighed}). {law}"
     beyond = int(((misfits < edges[0]) | (misfits > edges[-1])).sum())
     caption = said + (f" {beyond:,} misfits lie beyond the ends of the axis." if beyond else "")
-    return Chart(f"noise-{number}", f"Noise law of {symbol(field)}", caption, data, layout, number)
+    # Laws of groups and experiments stand side by side, whichever field is chosen.
+    owner = number if scatters.names == result.problem.fields else None
+    return Chart(f"noise-{number}", f"Noise law of {symbol(scatter)}", caption, data, layout, owner)
 
 
 def noise_edges(result: FitResult, number: int) -> np.ndarray:
@@ -98,14 +106,15 @@ def noise_edges(result: FitResult, number: int) -> np.ndarray:
 
     Args:
         result: a finished fit.
-        number: of the measured field, in the order of the problem."""
-    chosen = result.readings.field_index == number
+        number: of the noise scale (`Readings.scatters`): of the measured field, unless groups divide its readings."""
+    scatters = result.readings.scatters
+    chosen = scatters.index == number
     misfits, good = result.standard_misfits[chosen], ~result.flagged[chosen]
     shown = misfits[good] if good.any() else misfits
     if not shown.size:
         return np.linspace(-1.0, 1.0, FEWEST_BINS + 1)
     low, high = np.quantile(shown, [0.001, 0.999])
-    if result.problem.fields[number] not in result.noise and (width := robust_std(shown)) > 0.0:
+    if scatters.names[number] not in result.noise and (width := robust_std(shown)) > 0.0:
         middle = float(np.median(shown))
         low, high = max(low, middle - REACH * width), min(high, middle + REACH * width)
     margin = MARGIN * (high - low) or 1.0
@@ -123,7 +132,7 @@ def scores(result: FitResult) -> np.ndarray:
 def gate_curve(gate: tuple[float, float], standard: np.ndarray) -> np.ndarray:
     """The reliability that a gate of this steepness and cutoff gives to standardised log-densities."""
     steepness, cutoff = gate
-    return expit(steepness * (standard + cutoff))
+    return 0.5 * (1.0 + np.tanh(0.5 * steepness * (standard + cutoff)))
 
 
 def gate_chart(result: FitResult) -> Chart | None:
@@ -161,12 +170,13 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
     field = problem.fields[number]
     along = time_of(result.readings) or next(iter(problem.coordinates))
     note = thinning_note(result, number)
+    size = 7 if int((result.readings.field_index == number).sum()) <= FEW_POINTS else 4
     charts = []
     for name, source, across, said in (
         ("along", f"at {along}", label(problem, along), "A drift, a step or a burst in time shows here."),
         ("predicted", "predicted", f"predicted {label(problem, field)}", "Noise that grows with the value shows here."),
     ):
-        data = [_misfit_trace(kind, source, number) for kind in ("good", "flagged")]
+        data = [_misfit_trace(kind, source, number, size) for kind in ("good", "flagged")]
         layout = axes(across, misfit_label(problem, field))
         layout["shapes"] = [dotted(y=0.0)]
         against = symbol(along) if name == "along" else "predicted value"
@@ -177,11 +187,12 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
     return charts
 
 
-def _misfit_trace(kind: str, source: str, number: int) -> Json:
+def _misfit_trace(kind: str, source: str, number: int, size: int) -> Json:
     pick = f"{kind} {number}"
     return {
         "type": "scatter", "mode": "markers", "name": kind, "x": column(source, pick), "y": column("misfit", pick),
-        "marker": {"color": f"@{kind}", "size": 4 if kind == "good" else 6, "opacity": 0.6 if kind == "good" else 0.9,
+        "marker": {"color": f"@{kind}", "size": size if kind == "good" else max(size, 6),
+                   "opacity": 0.6 if kind == "good" else 0.9,
                    "symbol": "circle" if kind == "good" else "x-thin-open"},
         "customdata": column("sensor name", pick),
         "hovertemplate": "%{x:.4g}<br>misfit %{y:.3g}<br>sensor %{customdata}",
@@ -222,7 +233,7 @@ def sensors_chart(result: FitResult) -> Chart | None:
         layout = axes(label(problem, names[0]) if names else "sensor", "mean reliability (0 to 1)")
         layout["yaxis"]["range"] = [-0.04, 1.06]
     shape = " Diamonds are faulty." if faulty.any() else ""
-    caption = f"Each mark is a sensor at the mean of its places.{shape} Choose one to see its readings below."
+    caption = f"Each mark is a sensor at the mean of its places.{shape} Choose one to see its readings."
     return Chart("sensors", "Sensors by reliability", caption, [trace], layout)
 
 
@@ -251,7 +262,7 @@ def charts_of(result: FitResult) -> list[Chart]:
     gate = gate_chart(result)
     fields = range(len(result.problem.fields))
     return [
-        *(noise_chart(result, number) for number in fields),
+        *(noise_chart(result, number) for number in range(len(result.readings.scatters.names))),
         *([gate] if gate else []),
         *(chart for number in fields for chart in misfit_charts(result, number)),
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from napinn.report.view import View
-from napinn.result import FitResult
+from napinn.results.result import FitResult
 
 MOST_READINGS = 40_000
 """In the page as a whole."""

@@ -1,15 +1,14 @@
 """The given conditions and how well the fitted field meets each, as a table of the report."""
 
-import html
-
-from napinn.equations import Condition
-from napinn.equations.tree import Number, Sum
+from napinn.diagnostics.consistency import Miss, misses, period_misses
 from napinn.problem import Problem
-from napinn.result import FitResult
-from napinn.scrutiny import Miss, misses, period_misses
+from napinn.problem.equations import Condition
+from napinn.problem.equations.tree import Number, Sum
+from napinn.report.templating import Markup, render
+from napinn.results.result import FitResult
 
 
-def conditions_table(result: FitResult) -> str:
+def conditions_table(result: FitResult) -> Markup:
     """One row a condition or period; empty text where the problem has neither."""
     problem = result.problem
     found = [
@@ -17,19 +16,13 @@ def conditions_table(result: FitResult) -> str:
         *((miss, problem.units.get(miss.shown.split()[0], "")) for miss in period_misses(result)),
     ]
     if not found:
-        return ""
-    rows = "".join(_row(miss, unit) for miss, unit in found)
-    head = "<tr><th>condition</th><th>missed by</th><th>the noise allows</th><th>outcome</th></tr>"
-    return (
-        "<p>How far the fitted field is from each condition: the root mean square over the place where it holds.</p>"
-        f'<div class="wide" tabindex="0"><table>{head}{rows}</table></div>'
-    )
+        return Markup("")
+    return render("conditions", rows=[_row(miss, unit) for miss, unit in found])
 
 
-def _row(miss: Miss, unit: str) -> str:
-    outcome = "<b>missed</b>" if miss.missed else "met"
-    amounts = "".join(f"<td>{html.escape(f'{value:.2g} {unit}'.strip())}</td>" for value in (miss.amount, miss.allowed))
-    return f"<tr><td>{html.escape(miss.shown)}</td>{amounts}<td>{outcome}</td></tr>"
+def _row(miss: Miss, unit: str) -> tuple[str, ...]:
+    amounts = [f"{value:.2g} {unit}".strip() for value in (miss.amount, miss.allowed)]
+    return miss.shown, *amounts, Markup("<b>missed</b>") if miss.missed else "met"
 
 
 def _unit(problem: Problem, condition: Condition) -> str:

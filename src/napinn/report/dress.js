@@ -65,9 +65,18 @@ const napinn = (() => {
     const wishesDark = window.matchMedia("(prefers-color-scheme: dark)");
     wear(wishesDark.matches);
     wishesDark.addEventListener("change", () => { wear(wishesDark.matches); redraw(); });
+    // Charts of a narrow screen have their legends and scales elsewhere.
+    window.matchMedia("(max-width: 600px)").addEventListener("change", () => redraw());
     byId("theme").addEventListener("click", () => { wear(root.dataset.theme !== "dark"); redraw(); });
     // Paper is light and narrow, whatever the screen wears.
     let worn = root.dataset.theme;
+    window.addEventListener("message", (event) => {
+      // A report in the page of the app is as light or dark as that page.
+      if (event.source !== window.parent || !["light", "dark"].includes(event.data?.napinnTheme)) return;
+      if (root.dataset.theme === event.data.napinnTheme) return;
+      wear(event.data.napinnTheme === "dark");
+      redraw();
+    });
     const print = (begins) => {
       if (begins) worn = root.dataset.theme;
       root.classList.toggle("printing", begins);

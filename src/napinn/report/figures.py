@@ -14,13 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from napinn.equations import symbol
-from napinn.model import FLAG_BELOW
+from napinn.noise.law import FLAG_BELOW
+from napinn.problem.equations import symbol
+from napinn.problem.experiment import plain
 from napinn.report.charts import gate_curve, noise_edges, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
 from napinn.report.view import view_of, widest_places
-from napinn.result import FitResult
+from napinn.results.result import FitResult
 
 FIELD_MAP = "cividis"
 GOOD, FLAGGED, LINE = "#3b6ea5", "#c2410c", "#1f2937"
@@ -77,14 +78,15 @@ def draw_field(result: FitResult, field: str) -> tuple[Axes, ...]:
     for axes, (start, end) in zip(panels, pairwise(edges), strict=True):
         instant = recorded[np.argmin(np.abs(recorded - (start + end) / 2))]
         _map(result, field, axes, {**fixed, moving: instant}, recorded == instant)
-        _title(axes, f"{symbol(field)} at {symbol(moving)} = {instant:.3g}")
+        title(axes, f"{symbol(field)} at {symbol(moving)} = {instant:.3g}")
     return tuple(panels)
 
 
 def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
-    """The learned noise law over the histogram of misfits."""
-    number = result.problem.fields.index(field)
-    chosen = result.readings.field_index == number
+    """The learned noise law over the histogram of misfits, of a field or of a noise group of it."""
+    scatters = result.readings.scatters
+    number = scatters.names.index(field)
+    chosen = scatters.index == number
     misfits, flagged = result.standard_misfits[chosen], result.flagged[chosen]
     edges = noise_edges(result, number)
     width = edges[1] - edges[0]
@@ -99,9 +101,9 @@ def draw_noise(result: FitResult, field: str, axes: Axes) -> None:
         grid = np.linspace(edges[0], edges[-1], 600)
         axes.plot(grid, noise.pdf(grid), color=LINE, linewidth=1.6, label="learned law")
     weighed = "" if result.readings.sigma is None else ", over its relative sigma"
-    axes.set_xlabel(f"{misfit_label(result.problem, field)}{weighed}")
+    axes.set_xlabel(f"{misfit_label(result.problem, plain(field))}{weighed}")
     axes.set_ylabel("density")
-    _title(axes, "Noise law")
+    title(axes, "Noise law")
     axes.legend()
 
 
@@ -117,7 +119,7 @@ def draw_reliability(result: FitResult, axes: Axes) -> None:
     axes.set_xlabel("misfit (reading minus field)")
     axes.set_ylabel("reliability")
     axes.set_ylim(-0.05, 1.05)
-    _title(axes, "Reliability of the readings")
+    title(axes, "Reliability of the readings")
     axes.legend()
 
 
@@ -135,7 +137,7 @@ def draw_gate(result: FitResult, axes: Axes) -> None:
                      linewidths=0.8)  # fmt: skip
     axes.set_xlabel("standardised log-density")
     axes.set_ylabel("reliability")
-    _title(axes, "Reliability gate")
+    title(axes, "Reliability gate")
     axes.legend()
 
 
@@ -158,7 +160,7 @@ def draw_sensors(result: FitResult, axes: Axes) -> None:
         axes.bar(np.arange(len(order)), share[order], color=FLAGGED)
         axes.set_xticks(np.arange(len(order)), [str(name)[:12] for name in table.index[order]], rotation=90)
         axes.set_ylabel("flagged, %")
-    _title(axes, "Flagged readings by sensor")
+    title(axes, "Flagged readings by sensor")
 
 
 def _readings_by_place(result: FitResult, place: str, axes: Axes) -> None:
@@ -184,7 +186,7 @@ def draw_losses(result: FitResult, axes: Axes) -> None:
         axes.set_yscale("log")
     _mark_phases(result, axes)
     axes.set_ylabel("loss")
-    _title(axes, "Losses")
+    title(axes, "Losses")
     axes.legend()
 
 
@@ -196,10 +198,10 @@ def draw_unknowns(result: FitResult, axes: Axes, names: Sequence[str] | None = N
     _mark_phases(result, axes)
     if len(names) == 1:
         axes.set_ylabel(label(result.problem, names[0]))
-        _title(axes, symbol(names[0]))
+        title(axes, symbol(names[0]))
         return
     axes.set_ylabel("value")
-    _title(axes, "Coefficients")
+    title(axes, "Coefficients")
     axes.legend()
 
 
@@ -208,7 +210,7 @@ def draw_gate_history(result: FitResult, axes: Axes) -> None:
         axes.plot(result.history["step"], result.history[name], style, color=LINE, label=name, linewidth=1.2)
     _mark_phases(result, axes)
     axes.set_ylabel("gate")
-    _title(axes, "Gate")
+    title(axes, "Gate")
     axes.legend()
 
 
@@ -216,10 +218,10 @@ def draw_flagged_history(result: FitResult, axes: Axes) -> None:
     axes.plot(result.history["step"], 100 * result.history["rejected"], color=LINE, linewidth=1.2)
     _mark_phases(result, axes)
     axes.set_ylabel("flagged, %")
-    _title(axes, "Share flagged")
+    title(axes, "Share flagged")
 
 
-def _title(axes: Axes, text: str) -> None:
+def title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontweight="bold", fontsize=10)
 
 
@@ -256,8 +258,8 @@ def _curve(result: FitResult, field: str, axes: Axes) -> None:
     chosen = chosen[thinned(len(chosen), MOST_POINTS)]
     places, values, flagged = result.readings.points[chosen, 0], result.readings.values[chosen], result.flagged[chosen]
     fitted = result.field.at(**{name: grid})[field]
-    if result.certainty is not None:
-        spread = result.certainty.spread(grid[:, None])[:, result.problem.outputs.index(field)]
+    if result.uncertainty is not None:
+        spread = result.uncertainty.spread(grid[:, None])[:, result.problem.outputs.index(field)]
         axes.fill_between(grid, fitted - 2.0 * spread, fitted + 2.0 * spread, color=GOOD, alpha=0.2, linewidth=0,
                           label="± 2 deviations")  # fmt: skip
     axes.plot(grid, fitted, color=LINE, label="fitted field")

@@ -6,28 +6,33 @@ text and in the bundle."""
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from napinn.equations import symbol
-from napinn.intervals import spread_on
-from napinn.io.whole import write_whole
+from napinn.diagnostics.findings import Verification
+from napinn.problem.equations import symbol
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
 from napinn.report.charts import Chart, charts_of, error_chart, sensors_chart
 from napinn.report.columns import columns_of, packed, quantised, thinning_note
 from napinn.report.conditions import conditions_table
 from napinn.report.course import history_charts
+from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
 from napinn.report.document import page
+from napinn.report.flag_table import flags_table
+from napinn.report.function_charts import function_charts
+from napinn.report.identifiability import identifiability_charts
 from napinn.report.labels import label
+from napinn.report.templating import Markup, joined, part
 from napinn.report.trust import checks_table
 from napinn.report.truth import Truth
-from napinn.report.view import Kind, View, time_of, view_of
-from napinn.result import FitResult
-from napinn.run_folder import describe
-from napinn.verification.findings import Verification
+from napinn.report.view import View, ViewKind, time_of, view_of
+from napinn.results.intervals import spread_on
+from napinn.results.result import FitResult
+from napinn.runs.folder import describe
+from napinn.storage.atomic import write_atomic
 
 Json = dict[str, Any]
 
@@ -38,8 +43,22 @@ def write_report(
     truth: Truth | None = None,
     intervals: Intervals | None = None,
     verification: Verification | None = None,
+    discovery: Mapping[str, Any] | None = None,
 ) -> None:
-    write_whole(path, report_html(result, truth, intervals, verification))
+    """Write the report: one HTML file that opens from disk and needs nothing from the network.
+
+    :param result: A finished fit.
+    :param path: The file to write.
+    :param truth: What a simulation knows; adds errors and the table of right and wrong verdicts. Default none.
+    :param intervals: (low, high) of coefficients by name; the default is those of the result.
+    :param verification: What `napinn.verify` found; default none.
+    :param discovery: What `discovery.json` holds, where the equations were discovered; default none.
+
+    >>> napinn.write_report(result, Path("report.html"), verification=napinn.verify(result))
+    >>> Path("report.html").stat().st_size > 1_000_000
+    True
+    """
+    write_atomic(path, report_html(result, truth, intervals, verification, discovery))
 
 
 def report_html(
@@ -47,9 +66,10 @@ def report_html(
     truth: Truth | None = None,
     intervals: Intervals | None = None,
     verification: Verification | None = None,
+    discovery: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page; with the truth of a simulation it also shows errors, with intervals the coefficients carry them, and
-    with a trust check it says what that has found."""
+    """The page; with the truth of a simulation it also shows errors, with intervals the coefficients carry them, with
+    a trust check it says what that has found, and with a discovery how the equations were found."""
     view = view_of(result.problem, result.readings)
     coordinates = tuple(result.problem.coordinates)
     fitted = view.values(result.field, coordinates)
@@ -57,7 +77,9 @@ def report_html(
     spread = _spread(result, view)
     sensors, noise, history = sensors_chart(result), charts_of(result), history_charts(result)
     against = [] if errors is None else _error_charts(result, view, errors)
-    charts = [*([sensors] if sensors else []), *noise, *against, *history]
+    determined, functions = identifiability_charts(result), function_charts(result)
+    terms = [] if discovery is None else discovery_charts(discovery)
+    charts = [*([sensors] if sensors else []), *terms, *functions, *determined, *noise, *against, *history]
     bundle = {
         **columns_of(result, view),
         "field": _field(result, view, fitted, errors, spread),
@@ -67,31 +89,35 @@ def report_html(
     }
     parts = [
         _bar(result),
-        "<main>",
+        Markup("<main>"),
         answer(result, truth, intervals or _intervals(result)),
+        "" if discovery is None else _section(SECTION, discovery_tables(discovery) + _grid(terms)),
         "" if verification is None else _section("Trust check", checks_table(verification)),
         _section("Conditions", conditions) if (conditions := conditions_table(result)) else "",
         *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
+        _section("Coefficients that vary", _grid(functions)) if functions else "",
+        _section("How well the coefficients are determined", _grid(determined)) if determined else "",
         _section("Noise and reliability", _grid(noise)),
+        _section("Quality flags", flags) if (flags := flags_table(result)) else "",
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
-        _section("Training", _grid(history)) if history else "",
+        _section("Course of the fit", _grid(history)) if history else "",
         _settings(result),
-        "</main>",
+        Markup("</main>"),
     ]
-    return page(f"napinn: {result.problem.name}", "".join(parts), ("dress.js", "page.js"), bundle)
+    return page(f"napinn: {result.problem.name}", joined(parts), ("dress.js", "page.js"), bundle)
 
 
 def _intervals(result: FitResult) -> Intervals:
-    known = {} if result.certainty is None else result.certainty.intervals
+    known = {} if result.uncertainty is None else result.uncertainty.intervals
     return {name: (interval.low, interval.high) for name, interval in known.items()}
 
 
 def _spread(result: FitResult, view: View) -> np.ndarray | None:
     """One standard deviation of every field on the nodes of the view, where it is known everywhere."""
-    if result.certainty is None:
+    if result.uncertainty is None:
         return None
     coordinates = tuple(result.problem.coordinates)
-    found = view.ordered(spread_on({name: view.axes[name] for name in coordinates}, result.certainty), coordinates)
+    found = view.ordered(spread_on({name: view.axes[name] for name in coordinates}, result.uncertainty), coordinates)
     return found if np.isfinite(found).all() else None
 
 
@@ -118,103 +144,83 @@ def _field(
 
 def _square(result: FitResult, view: View) -> bool:
     """Whether both axes of a map are lengths of a like size, so that the map can keep its proportions."""
-    if view.kind is not Kind.MAP or view.up is None:
+    if view.kind is not ViewKind.MAP or view.up is None:
         return False
     spans = [high - low for low, high in (result.problem.coordinates[name] for name in (view.across, view.up))]
     units = {result.problem.units.get(name) for name in (view.across, view.up)}
     return len(units) == 1 and 0.25 <= spans[0] / spans[1] <= 4.0
 
 
-def _bar(result: FitResult) -> str:
-    fields = result.problem.outputs
-    options = "".join(f'<option value="{number}">{html.escape(symbol(name))}</option>'
-                      for number, name in enumerate(fields))  # fmt: skip
-    choice = f'<label>Field <select id="choose-field">{options}</select></label>' if len(fields) > 1 else ""
-    theme = '<button type="button" id="theme" aria-pressed="false">Dark</button>'
-    return f'<header class="bar"><span class="name">napinn</span>{choice}{theme}</header>'
+def _bar(result: FitResult) -> Markup:
+    return part("bar", [symbol(name) for name in result.problem.outputs])
 
 
-def _section(title: str, content: str) -> str:
-    return f"<section><h2>{html.escape(title)}</h2>{content}</section>"
+def _section(title: str, content: str) -> Markup:
+    return part("section", title, content)
 
 
-def _grid(charts: Sequence[Chart]) -> str:
-    return f'<div class="grid">{"".join(_figure(chart) for chart in charts)}</div>'
+def _grid(charts: Sequence[Chart]) -> Markup:
+    return part("grid", charts)
 
 
-def _figure(chart: Chart, tall: bool = False) -> str:
-    caption = f"<p>{html.escape(chart.caption)}</p>" if chart.caption else ""
-    about = "" if chart.field is None else f' data-field="{chart.field}"'
-    return (
-        f"<figure{about}><figcaption><h3>{html.escape(chart.title)}</h3>{caption}</figcaption>"
-        f'<div class="plot{" tall" * tall}" id="{chart.id}"></div></figure>'
-    )
+def figures_of(charts: Sequence[Chart]) -> Markup:
+    """Places for charts in a page of another kind."""
+    return _grid(charts)
 
 
-def _plot(name: str, title: str, caption: str, controls: str = "", notes: Sequence[str] = ()) -> str:
+def _figure(chart: Chart, tall: bool = False) -> Markup:
+    return part("figure", chart, tall)
+
+
+def _plot(name: str, title: str, caption: str, controls: str = "", notes: Sequence[str] = ()) -> Markup:
     """A tall chart that the page's script fills; the notes are about one field each."""
-    about = "".join(f'<p data-field="{number}">{html.escape(note)}</p>' for number, note in enumerate(notes) if note)
-    return (
-        f"<figure><figcaption><h3>{html.escape(title)}</h3><p>{html.escape(caption)}</p>{about}</figcaption>{controls}"
-        f'<div class="plot tall" id="{name}"></div></figure>'
-    )
+    return part("plot", name, title, caption, controls, [(number, note) for number, note in enumerate(notes) if note])
 
 
-def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, layers: str) -> list[str]:
+def _field_and_sensors(result: FitResult, view: View, sensors: Chart | None, layers: Markup) -> list[Markup]:
     field = _field_figures(result, view, layers)
-    series = _series(sensors is not None) if in_series(result) else ""
+    series = _series(sensors is not None) if in_series(result) else Markup("")
     if sensors is None:
         # The only sensor of a curve is drawn on the curve already.
-        shown = series if view.kind is not Kind.CURVE else ""
-        return [_section("Field", field), _section("Readings against the field", shown) if shown else ""]
-    if view.kind is Kind.MAP:
+        shown = series if view.kind is not ViewKind.CURVE else Markup("")
+        return [_section("Field", field), _section("Readings against the field", shown) if shown else Markup("")]
+    if view.kind is ViewKind.MAP:
         # Two maps of the same ground stand side by side.
-        beside = f'<div class="grid">{field}{_figure(sensors, tall=True)}</div>'
+        beside = part("side_by_side", field, _figure(sensors, tall=True))
         return [_section("Field and sensors", beside + series + worst_sensors(result))]
-    beside = f'<div class="grid">{_figure(sensors, tall=True)}{series}</div>'
+    beside = part("side_by_side", _figure(sensors, tall=True), series)
     return [_section("Field", field), _section("Sensors", beside + worst_sensors(result))]
 
 
-def _field_figures(result: FitResult, view: View, layers: str) -> str:
+def _field_figures(result: FitResult, view: View, layers: Markup) -> Markup:
     marks = "Dots are readings, pale where reliable; crosses are flagged."
-    band = "" if result.certainty is None else " Shaded: two standard deviations of the field to either side."
+    band = "" if result.uncertainty is None else " Shaded: two standard deviations of the field to either side."
     notes = [thinning_note(result, number) for number in range(len(result.problem.outputs))]
-    sliders = "".join(_slider(view, name) for name in view.sliders)
+    sliders = joined(_slider(view, name) for name in view.sliders)
     match view.kind:
-        case Kind.CURVE:
+        case ViewKind.CURVE:
             return _plot("field", "Fitted field and readings", f"Crosses are flagged readings.{band}", "", notes)
-        case Kind.SPACE_TIME:
+        case ViewKind.SPACE_TIME:
             left = _plot("field", "Field over space and time", marks, layers, notes)
             said = f"The dotted line on the map is this instant.{band}"
             right = _plot("profile", "Profile at one instant", said, sliders)
-            return f'<div class="grid">{left}{right}</div>'
-        case Kind.MAP:
+            return part("side_by_side", left, right)
+        case ViewKind.MAP:
             # With sliders, all readings of a step are drawn.
             return _plot("field", "Fitted field and readings", marks, layers + sliders, [] if view.sliders else notes)
 
 
-def _series(several: bool) -> str:
-    choice = (
-        '<div class="slider"><label for="choose-sensor">Sensor</label><select id="choose-sensor"></select></div>'
-        if several
-        else ""
-    )
+def _series(several: bool) -> Markup:
     said = "Line: the fitted field where the sensor is. Crosses are flagged."
+    choice = part("sensor_choice") if several else ""
     return _plot("series", "Readings of one sensor" if several else "Readings", said, choice)
 
 
-def _slider(view: View, name: str) -> str:
-    steps = len(view.axes[name])
-    shown = html.escape(symbol(name))
-    play = f'<button type="button" class="play" data-play="{name}" aria-label="Play along {shown}">▶</button>'
-    return (
-        f'<div class="slider"><label for="slide-{name}">{shown}</label>{play}'
-        f'<input type="range" id="slide-{name}" data-slide="{name}" min="0" max="{steps - 1}" value="{steps // 2}">'
-        f'<output id="at-{name}" for="slide-{name}"></output></div>'
-    )
+def _slider(view: View, name: str) -> Markup:
+    return part("slider", name, symbol(name), len(view.axes[name]))
 
 
-def _layers(has_spread: bool, has_truth: bool) -> str:
+def _layers(has_spread: bool, has_truth: bool) -> Markup:
     """The choice of what a map shows; empty where there is only the field."""
     layers = {"fitted": "fitted field"}
     if has_spread:
@@ -222,11 +228,8 @@ def _layers(has_spread: bool, has_truth: bool) -> str:
     if has_truth:
         layers |= {"truth": "truth", "error": "error, fitted minus true"}
     if len(layers) == 1:
-        return ""
-    options = "".join(f'<option value="{name}">{said}</option>' for name, said in layers.items())
-    return (
-        f'<div class="slider"><label for="choose-layer">Show</label><select id="choose-layer">{options}</select></div>'
-    )
+        return Markup("")
+    return part("layers", layers)
 
 
 def _error_charts(result: FitResult, view: View, errors: np.ndarray) -> list[Chart]:
@@ -237,13 +240,10 @@ def _error_charts(result: FitResult, view: View, errors: np.ndarray) -> list[Cha
     ]
 
 
-def _settings(result: FitResult) -> str:
+def _settings(result: FitResult) -> Markup:
     text = json.dumps(describe(result), indent=2, ensure_ascii=False)
-    return (
-        f'<section><details><summary>Settings and versions</summary><pre tabindex="0">{html.escape(text)}</pre>'
-        f"</details><p class='foot'>{len(result.history):,} rows of history, {_time(result.seconds)} of fitting, seed "
-        f"{result.seed}.</p></section>"
-    )
+    spent = f"{len(result.history):,} rows of history, {_time(result.seconds)} of fitting, seed {result.seed}."
+    return part("settings", text, spent)
 
 
 def _time(seconds: float) -> str:

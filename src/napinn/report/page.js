@@ -257,4 +257,11 @@
   byId("choose-field")?.addEventListener("change", (event) => { chooseField(Number(event.target.value)); drawAll(); });
   byId("choose-layer")?.addEventListener("change", (event) => { state.layer = event.target.value; drawField(); });
   drawInTurn(charts.filter(([id]) => id !== "sensors"));
+
+  // In the page of the app the report is as high as its content, so that there is one scroll bar and not two.
+  if (window.parent !== window) {
+    root.classList.add("framed");
+    const tell = () => window.parent.postMessage({ napinnHeight: Math.ceil(document.body.getBoundingClientRect().height) }, "*");
+    new ResizeObserver(tell).observe(document.body);
+  }
 })();

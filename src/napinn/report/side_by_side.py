@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from napinn.comparison import Scored
-from napinn.equations import symbol
+from napinn.evaluation.comparison import Scored
+from napinn.problem.equations import symbol
 from napinn.report.figures import new_figure
 from napinn.report.labels import label
 

@@ -9,7 +9,17 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Given to a report beside a result, it adds maps of the error and the table of right and wrong verdicts."""
+    """What only a simulation knows. Given to a report beside a result, it adds maps of the error and a table of right
+    and
+    wrong verdicts.
+
+    :param field: (n, d) points to (n, f) true values, anywhere in the box.
+    :param bad: (n,) True where a reading was spoilt on purpose, in the order of the result's readings.
+    :param unknowns: True coefficients by name.
+
+    >>> truth = napinn.Truth(lambda points: np.exp(-0.8 * points), np.zeros(160, bool), {"k": 0.8})
+    >>> napinn.write_report(result, Path("report.html"), truth)
+    """
 
     field: Callable[[np.ndarray], np.ndarray]
     """(n, d) points to (n, f) true values, anywhere in the box."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from napinn.data.readings import Readings, time_axis
 from napinn.problem import Problem
-from napinn.readings import Readings, time_axis
 
 NODES = 280_000
 """Values of one field in a page: 100 instants of a 52 by 52 map."""
@@ -19,7 +19,7 @@ MOST_STEPS = {1: 100, 2: 24}
 """Steps of a slider, by how many sliders there are."""
 
 
-class Kind(enum.Enum):
+class ViewKind(enum.Enum):
     CURVE = "curve"
     MAP = "map"
     SPACE_TIME = "space-time"
@@ -27,7 +27,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    kind: Kind
+    kind: ViewKind
     across: str
     up: str | None
     sliders: tuple[str, ...]
@@ -78,13 +78,13 @@ def widest_places(readings: Readings) -> tuple[str, ...]:
 def view_of(problem: Problem, readings: Readings) -> View:
     names, time, places = tuple(problem.coordinates), time_of(readings), places_of(readings)
     if len(names) == 1:
-        return View(Kind.CURVE, names[0], None, (), {names[0]: np.linspace(*problem.coordinates[names[0]], 601)})
+        return View(ViewKind.CURVE, names[0], None, (), {names[0]: np.linspace(*problem.coordinates[names[0]], 601)})
     if len(names) == 2 and time is not None:
         nodes = {
             time: _steps(problem, readings, time, MOST_STEPS[1]),
             places[0]: np.linspace(*problem.coordinates[places[0]], FINEST),
         }
-        return View(Kind.SPACE_TIME, time, places[0], (time,), nodes)
+        return View(ViewKind.SPACE_TIME, time, places[0], (time,), nodes)
     across, up, *rest = places if len(places) >= 2 else names
     sliders = tuple(name for name in (time, *rest) if name is not None and name not in (across, up))
     most = MOST_STEPS.get(len(sliders), 8)
@@ -92,7 +92,7 @@ def view_of(problem: Problem, readings: Readings) -> View:
     layers = int(np.prod([len(steps) for steps in nodes.values()], dtype=int))
     side = int(np.clip(np.sqrt(NODES / layers), COARSEST, FINEST))
     nodes |= {name: np.linspace(*problem.coordinates[name], side) for name in (across, up)}
-    return View(Kind.MAP, across, up, sliders, nodes)
+    return View(ViewKind.MAP, across, up, sliders, nodes)
 
 
 def _steps(problem: Problem, readings: Readings, name: str, most: int) -> np.ndarray:

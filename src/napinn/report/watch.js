@@ -19,7 +19,7 @@
   // One panel over the other, because coefficients may differ by orders of magnitude.
   function coefficients() {
     const data = lines(latest.unknowns, false), height = 1 / Math.max(data.length, 1);
-    const layout = { showlegend: false, xaxis: { title: { text: "training step" }, anchor: `y${data.length > 1 ? data.length : ""}` } };
+    const layout = { showlegend: false, xaxis: { title: { text: "step of the fit" }, anchor: `y${data.length > 1 ? data.length : ""}` } };
     data.forEach((line, number) => {
       const key = number ? String(number + 1) : "", top = 1 - number * height;
       line.yaxis = `y${key}`;
@@ -34,11 +34,16 @@
 
   function draw() {
     if (!latest) return;
-    const chart = (id, names, title, more = {}) => napinn.show(id, {
-      data: lines(names, more.type === "log"), layout: { showlegend: true, xaxis: { title: { text: "training step" } }, yaxis: { title: { text: title }, ...more } },
+    const draw = (id, figure) => {
+      // A fit with splines has no gate while it runs: no chart is better than an empty one.
+      byId(id).closest("figure").hidden = !figure.data.length;
+      if (figure.data.length) napinn.show(id, figure);
+    };
+    const chart = (id, names, title, more = {}) => draw(id, {
+      data: lines(names, more.type === "log"), layout: { showlegend: true, xaxis: { title: { text: "step of the fit" } }, yaxis: { title: { text: title }, ...more } },
     });
     chart("losses", ["total", "equation", "data"], "loss (dimensionless)", { type: "log", exponentformat: "power", dtick: 1 });
-    napinn.show("unknowns", coefficients());
+    draw("unknowns", coefficients());
     chart("gate", ["steepness", "cutoff"], "steepness, cutoff (dimensionless)");
     chart("flagged", ["rejected"], "share of readings flagged (0 to 1)");
   }
@@ -50,6 +55,7 @@
       running: progress ? `${progress.phase}, step ${progress.done} of ${progress.total}, ${progress.steps_a_second} steps a second${progress.seconds_left === null ? "" : `, ${spoken(progress.seconds_left)} left`}.` : "",
       stopped: "No fit is writing to this folder, and it holds no result.",
     }[state];
+    byId("state").className = `status ${state === "finished" ? latest.colour : ""}`;
     if (state === "running" && ago > 60) byId("state").textContent += ` Last heard ${Math.round(ago)} s ago.`;
     byId("bar").max = progress?.total ?? 1;
     byId("bar").value = progress?.done ?? (state === "finished" ? 1 : 0);

@@ -1,0 +1,150 @@
+"""A draft as a problem file: the same entries that a person would write by hand."""
+
+import math
+import re
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from napinn.app.draft import Column, Draft, Kind, Name, Role
+from napinn.data.readings import Columns
+from napinn.errors import InputError
+from napinn.problem.file.entries import FIRST_READING
+
+NONE = "(none)"
+"""In place of a column that has one of napinn's own names and another role; no table has a column of this name."""
+_NAMED = re.compile(r"([^\W\d]\w*)\s*=")
+DEFAULTS = {Role.VALUE: "value", Role.LABEL: "field", Role.SENSOR: "sensor", Role.DEVIATION: "sigma"}
+"""The entry under `columns` for each role; it is also the name that napinn looks for by itself."""
+
+
+def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
+    """The entries of the problem file; a number that cannot be read is an `InputError`.
+
+    :param draft: What was filled in.
+    :param table: The readings, for the names of fields in a long table."""
+    content: dict[str, Any] = {
+        "name": draft.title,
+        "coordinates": _coordinates(draft),
+        "fields": fields_of(draft, table),
+    }
+    hidden = {name.name: _size(name) for name in draft.names if name.kind is Kind.HIDDEN}
+    optional = {
+        "hidden": hidden if any(hidden.values()) else list(hidden),
+        "equations": list(draft.equations_written),
+        "unknowns": {name.name: _bounds(name) for name in draft.names if name.kind is Kind.UNKNOWN},
+        "constants": {name.name: _constant(name) for name in draft.names if name.kind is Kind.CONSTANT},
+        "conditions": list(draft.conditions_written),
+        "units": {each.name: each.unit for each in draft.columns if each.unit.strip() and _is_named(each.role)},
+        "columns": _columns(draft),
+        "sensors": {column.column: place_of(column) for column in draft.columns_as(Role.STATION)},
+    }
+    return content | {entry: value for entry, value in optional.items() if value or entry == "equations"}
+
+
+def problem_text(content: dict[str, Any]) -> str:
+    """The entries as YAML.
+
+    :param content: Entries of a problem file."""
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100_000)
+
+
+def fields_of(draft: Draft, table: pd.DataFrame) -> list[str]:
+    """The measured fields, by their names in the equations.
+
+    :param draft: What was filled in.
+    :param table: The readings: a long one names its fields in a column."""
+    values, labels = draft.columns_as(Role.VALUE), draft.columns_as(Role.LABEL)
+    stations = dict.fromkeys(column.name for column in draft.columns_as(Role.STATION))
+    if stations:
+        return [*stations, *(column.name for column in draft.columns_as(Role.FIELD))]
+    if not values:
+        return [column.name for column in draft.columns_as(Role.FIELD)]
+    if labels and labels[0].column in table.columns:
+        return [str(name) for name in table[labels[0].column].dropna().unique()[:100]]
+    return [values[0].name]
+
+
+def _is_named(role: Role) -> bool:
+    return role in (Role.COORDINATE, Role.FIELD, Role.STATION, Role.VALUE)
+
+
+def coordinates_of(draft: Draft) -> list[str]:
+    """The coordinates, by their names in the equations: columns, and what the places of sensors name.
+
+    :param draft: What was filled in."""
+    named = [column.name for column in draft.columns_as(Role.COORDINATE)]
+    told = [name for column in draft.columns_as(Role.STATION) for name in _NAMED.findall(column.place)]
+    return list(dict.fromkeys([*named, *told]))
+
+
+def _coordinates(draft: Draft) -> dict[str, Any]:
+    dated = {
+        column.name: _dated(column.column, column.clock) for column in draft.columns_as(Role.COORDINATE) if column.clock
+    }
+    return {name: dated.get(name) for name in coordinates_of(draft)}
+
+
+def place_of(column: Column) -> dict[str, float]:
+    """Where the one sensor of a column stands.
+
+    :param column: Its place is text, as `x = 0.2, y = 1`."""
+    found = {}
+    for part in filter(None, (part.strip() for part in re.split("[,;]", column.place))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not name.isidentifier():
+            raise InputError(f"column '{column.column}': '{part[:40]}' is no place; write it as x = 0.2.")
+        found[name] = number(value, f"the place of '{column.column}' along {name}")
+    if not found:
+        raise InputError(f"column '{column.column}' is one sensor; say where it stands, as x = 0.2.")
+    return found
+
+
+def _dated(column: str, unit: str) -> dict[str, str]:
+    return {"column": column, "unit": unit, "origin": FIRST_READING}
+
+
+def _columns(draft: Draft) -> dict[str, Any]:
+    held = {column.column for column in draft.columns}
+    found: dict[str, Any] = {}
+    for role, entry in DEFAULTS.items():
+        own = [column.column for column in draft.columns_as(role)]
+        usual = getattr(Columns(), entry)
+        # Deviations that belong to one field are found by their own names, as u_sigma.
+        plain = [name for name in own if role is not Role.DEVIATION or not name.endswith("_" + usual)]
+        chosen = plain[0] if plain else usual if own or usual not in held else NONE
+        found |= {entry: chosen} if chosen != usual else {}
+    named = [column for column in draft.columns if column.role in (Role.COORDINATE, Role.FIELD) and not column.clock]
+    renamed = {column.name: column.column for column in named if column.name != column.column}
+    return found | ({"rename": renamed} if renamed else {})
+
+
+def _bounds(name: Name) -> dict[str, float]:
+    given = {"start": name.start, "low": name.low, "high": name.high}
+    words = {"start": "start", "low": "lowest value", "high": "highest value"}
+    return {entry: number(text, f"the {words[entry]} of {name.name}") for entry, text in given.items() if text.strip()}
+
+
+def _constant(name: Name) -> float:
+    if not name.value.strip():
+        raise InputError(f"{name.name} is a known number; give its value.")
+    return number(name.value, f"the value of {name.name}")
+
+
+def _size(name: Name) -> float | None:
+    return number(name.value, f"the typical size of {name.name}") if name.value.strip() else None
+
+
+def number(text: str, what: str) -> float:
+    """A number as it was typed.
+
+    :param text: The text.
+    :param what: What it is, for the sentence."""
+    try:
+        value = float(text.strip().replace("−", "-"))
+    except ValueError:
+        raise InputError(f"{what}, '{text.strip()[:40]}', is not a number; write it as 0.5 or 1e-3.") from None
+    if not math.isfinite(value):
+        raise InputError(f"{what} is not finite; give a number, or leave it empty.")
+    return value

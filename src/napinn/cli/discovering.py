@@ -1,0 +1,159 @@
+"""`napinn discover`."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from napinn.cli.console import Console
+from napinn.cli.main import EXIT_NOT_TRUSTED
+from napinn.data.formats import read_file
+from napinn.data.readings import Readings
+from napinn.discovery.discover import discover
+from napinn.discovery.files import write_discovery
+from napinn.discovery.found import Discovery, FoundEquation, described
+from napinn.discovery.terms import split_terms
+from napinn.errors import InputError, storing
+from napinn.problem import Problem
+from napinn.problem.file import ProblemFile, bind_readings, load_problem_file, parse_problem, sheet_of
+from napinn.problem.file.proposal import roles_of
+from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
+from napinn.report.document import page
+from napinn.report.html import figures_of, write_report
+from napinn.report.templating import Markup, joined, part
+from napinn.runs.folder import prepare, save
+from napinn.storage.atomic import write_atomic
+from napinn.storage.lock import held
+
+RIVALS_SHOWN = 6
+"""Rows of the table of rivals on the terminal; the report has all."""
+
+
+def discover_command(
+    readings: Path, problem: Path | None, left: Sequence[str], terms: Sequence[str], known: Sequence[str],
+    out: Path | None, overwrite: bool, refit_seconds: float, seed: int, quiet: bool, as_json: bool,
+) -> int:  # fmt: skip
+    file, bound, table = _read(readings, problem)
+    folder = out or Path("runs") / readings.stem
+    inputs = [readings, *([problem] if problem else [])]
+    found = discover(
+        table, list(left) or file.left, _by_left(terms) or file.terms, known=_by_left(known) or file.known,
+        constants=bound.constants, box=dict(bound.coordinates), units=bound.units, name=file.name,
+        refit_seconds=refit_seconds, seed=seed,
+    )  # fmt: skip
+    prepare(folder, overwrite, inputs=inputs)
+    with held(folder), storing(f"the discovery could not be saved to {folder}"):
+        _write(found, folder, file)
+    if as_json:
+        print(json.dumps({**described(found), "folder": str(folder)}))  # noqa: T201
+    elif not quiet:
+        _show(found, folder, readings, Console())
+    return 0 if found.claimed else EXIT_NOT_TRUSTED
+
+
+def _read(readings: Path, problem: Path | None) -> tuple[ProblemFile, Problem, Readings]:
+    """From a problem file, or from the names of the columns."""
+    if problem is not None:
+        file, source = load_problem_file(problem), str(problem)
+        sheet = sheet_of(_with_equations(file), readings, source)
+    else:
+        sheet, source = read_file(readings), "the columns"
+        roles = roles_of(sheet.table)
+        if not roles.coordinates or not roles.fields:
+            raise InputError(
+                f"the columns of {readings} do not show what was measured where; name time 't' and places 'x' and 'y', "
+                "or write a problem file."
+            )
+        renamed = {name: column for name, column in {**roles.coordinates, **roles.fields}.items() if name != column}
+        coordinates: dict[str, Any] = dict.fromkeys(roles.coordinates)
+        if roles.clock is not None and roles.time is not None:
+            column = renamed.pop(roles.time, roles.time)
+            coordinates[roles.time] = {"column": column, "unit": roles.clock, "origin": "first reading"}
+        columns: dict[str, Any] = {"rename": renamed} if renamed else {}
+        columns |= {"sensor": roles.sensor} if roles.sensor else {}
+        content = {
+            "name": readings.stem, "coordinates": coordinates, "fields": list(roles.fields), "equations": [],
+            "units": roles.units, "columns": columns,
+        }  # fmt: skip
+        file = parse_problem(content, source)
+    bound, table = bind_readings(_with_equations(file), sheet.table, str(readings), source)
+    return file, bound, table
+
+
+def _with_equations(file: ProblemFile) -> ProblemFile:
+    """Any equations that hold every field: those to be found are not known yet, and readings are bound to a problem."""
+    first = next(iter(file.coordinates))
+    return file.model_copy(
+        update={"equations": [f"d({name}, {first}) = {name}" for name in file.fields], "unknowns": {}}
+    )
+
+
+def _by_left(texts: Sequence[str]) -> list[str] | dict[str, list[str]]:
+    """`"u, u**2"` for all equations, or `"u_t: u, u**2"` for one."""
+    named: dict[str, list[str]] = {}
+    plain: list[str] = []
+    for text in texts:
+        side, colon, rest = text.partition(":")
+        if colon:
+            named.setdefault(side.strip(), []).extend(split_terms(rest))
+        else:
+            plain += split_terms(text)
+    if named and plain:
+        raise InputError("give terms either for all equations or by left side, as 'u_t: u, u**2', and not both.")
+    return named or plain
+
+
+def _write(found: Discovery, folder: Path, file: ProblemFile) -> None:
+    write_discovery(found, folder, file)
+    told = described(found)
+    if found.result is not None:
+        save(found.result, folder)
+        write_report(found.result, folder / "report.html", discovery=told)
+        return
+    charts = discovery_charts(told)
+    section = part("section", SECTION, discovery_tables(told) + figures_of(charts))
+    body = joined((part("bar"), Markup("<main>"), section, Markup("</main>")))
+    bundle = {"charts": {chart.id: chart.figure() for chart in charts}}
+    write_atomic(folder / "report.html", page(f"napinn: {file.name}", body, ("dress.js", "charts.js"), bundle))
+
+
+def _show(found: Discovery, folder: Path, readings: Path, console: Console) -> None:
+    console.print(escape(found.show()), style="bold", soft_wrap=True, highlight=False)
+    for equation in found.equations:
+        if equation.terms:
+            console.print_whole(_terms(equation))
+        console.print_whole(_rivals(equation))
+    for sentence in found.sentences():
+        console.print(escape(sentence), soft_wrap=True, highlight=False)
+    console.print(f"folder {folder}, report {folder / 'report.html'}", soft_wrap=True, highlight=False, markup=False)
+    if found.claimed:
+        fit = f"napinn fit {readings} --problem {folder / 'problem.yaml'} --out {folder}-fit"
+        verify = f"napinn verify {folder}" if found.result is not None else ""
+        lines = [line for line in (fit, verify) if line]
+        console.print(
+            "next:\n" + "\n".join(f"  {line}" for line in lines), soft_wrap=True, highlight=False, markup=False
+        )
+
+
+def _terms(equation: FoundEquation) -> Table:
+    table = Table(f"terms of {equation.left}", "coefficient", "95 % interval", "inclusion", box=None)
+    for term in equation.terms:
+        table.add_row(
+            escape(term.text), f"{term.coefficient:.5g}", f"{term.low:.4g} … {term.high:.4g}", f"{term.inclusion:.2f}"
+        )
+    return table
+
+
+def _rivals(equation: FoundEquation) -> Table:
+    table = Table("terms", f"best right-hand side of {equation.left}", "held-out score", "", box=None)
+    for rival in equation.rivals[:RIVALS_SHOWN]:
+        table.add_row(
+            str(rival.size),
+            escape(", ".join(rival.terms) or "0"),
+            f"{rival.score:.4g}",
+            "chosen" if rival.chosen else "",
+        )
+    return table

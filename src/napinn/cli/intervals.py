@@ -1,0 +1,26 @@
+"""`napinn intervals`: intervals for a finished run."""
+
+import json
+from pathlib import Path
+
+from rich.markup import escape
+
+from napinn.cli.console import Console
+from napinn.cli.running import show_status, show_unknowns
+from napinn.pipeline import intervals_of, keep_more
+from napinn.runs.folder import describe
+
+
+def intervals_command(run: Path, as_json: bool) -> None:
+    """Add intervals and spread to a finished run."""
+    result = intervals_of(run)
+    # What was found is shown before it is kept: the folder may not be writable.
+    console = Console(quiet=as_json)
+    if as_json:
+        told = describe(result)
+        print(json.dumps({key: told[key] for key in ("unknowns", "intervals", "intervals_from")}))  # noqa: T201
+    show_unknowns(result, console)
+    show_status(result, console)
+    keep_more(result, run)
+    told = f"added to {run}: result.json, report.html and the spread of the field in field.nc"
+    console.print(escape(told), soft_wrap=True, highlight=False)

@@ -1,0 +1,180 @@
+"""Tables from text files, read as text first so that a bad cell is reported by row and column, not swallowed.
+
+Separator and decimal mark are guessed from the first lines: a tab, a semicolon or a bar separates where each of them
+holds as many as the header; and where the comma does not separate, numbers such as `1,5` may be written with it."""
+
+import csv
+import mmap
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from napinn.data.formats.sizes import LARGEST_TEXT, check_columns, check_file
+from napinn.errors import InputError
+
+SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
+"""Rarest in ordinary text first, because a comma also stands inside numbers and words."""
+SAMPLE = 65_536
+LONGEST_HEADER = 10_000_000
+"""Characters: as many columns as a table may have, each with a long name."""
+_FORMULA = re.compile(r"'*[=+\-@]")
+_ESCAPED = r"^'('*[=+\-@])"
+"""A cell that would be run has an apostrophe put before it, and one that looks so escaped already one more."""
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """The table in a text file with a header row; numbers stay text until a column is asked for as numbers."""
+    return read_text(path)[0]
+
+
+def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table, and what was guessed about its writing."""
+    check_file(path, "CSV")
+    try:
+        if path.stat().st_size > LARGEST_TEXT:
+            raise InputError(f"{path} is larger than {LARGEST_TEXT // 10**9} GB; thin it or save it as Parquet.")
+        comments = _comments(path)
+        separator = _separator(path, comments)
+        check_columns(path, _header_fields(path, separator, comments))
+        # The header is read as a row, because pandas would quietly rename a repeated column; blank lines are kept,
+        # so that rows are counted as the user counts them.
+        cells = pd.read_csv(
+            path, header=None, dtype=str, keep_default_na=False, skipinitialspace=True, skip_blank_lines=False,
+            encoding="utf-8-sig", sep=separator, skiprows=comments,
+        )  # fmt: skip
+    except pd.errors.EmptyDataError:
+        raise InputError(f"{path} is empty; it needs a header and at least one reading.") from None
+    except pd.errors.ParserError as error:
+        raise InputError(f"{path} is not a regular table: {_irregular(error)}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    if _may_hold_escapes(path):
+        cells = cells.apply(lambda column: column.str.replace(_ESCAPED, r"\1", regex=True))
+    table = _with_header(path, cells)
+    decimal = "point"
+    if separator != "," and _has_decimal_commas(table):
+        table, decimal = _with_points(table), "comma"
+    told = f"; {comments} lines of comments above the header, from which rows are counted" if comments else ""
+    return table, (_note(separator, decimal) + told,)
+
+
+def csv_text(table: pd.DataFrame, index: bool = False, separator: str = ",") -> str:
+    """The table as text, with an apostrophe before every cell that a spreadsheet would run as a formula.
+
+    `index` is whether the index is written as the first column. `read_text` takes the apostrophe away again."""
+    written = table.reset_index() if index else table.copy(deep=False)
+    for place in range(written.shape[1]):
+        if written.dtypes.iloc[place].kind == "O":
+            written.isetitem(place, _escaped(written.iloc[:, place].to_numpy(dtype=object)))
+    names = np.array([str(name) for name in written.columns], dtype=object)
+    written.columns = [str(name) for name in _escaped(names)]
+    return written.to_csv(index=False, sep=separator)
+
+
+def _escaped(cells: np.ndarray) -> np.ndarray:
+    begun = [place for place, cell in enumerate(cells) if isinstance(cell, str) and _FORMULA.match(cell)]
+    # A negative number begins as a formula does and is none.
+    numbers = pd.to_numeric(pd.Series(cells[begun], dtype=object), errors="coerce").to_numpy(dtype=float)
+    running = np.array(begun, dtype=int)[np.isnan(numbers)]
+    if not running.size:
+        return cells
+    found = cells.copy()
+    found[running] = [f"'{cell}" for cell in cells[running]]
+    return found
+
+
+def _may_hold_escapes(path: Path) -> bool:
+    """Whether any cell needs a closer look; a search in the bytes costs next to nothing, millions of cells seconds."""
+    with path.open("rb") as stream:
+        if path.stat().st_size == 0:
+            return False
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return any(content.find(b"'" + mark) >= 0 for mark in (b"=", b"+", b"-", b"@"))
+
+
+def _note(separator: str, decimal: str) -> str:
+    return f"separator: {SEPARATORS[separator]}; decimal mark: {decimal}"
+
+
+def _with_header(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
+    filled = (cells.fillna("") != "").any(axis=1)
+    if not filled.any():
+        raise InputError(f"{path} is empty; it needs a header and at least one reading.")
+    table = cells.iloc[1 : filled[filled].index[-1] + 1].reset_index(drop=True)
+    table.columns = [str(column).strip() for column in cells.iloc[0].fillna("")]
+    repeated = table.columns[table.columns.duplicated()]
+    if len(repeated):
+        raise InputError(f"{path} has two columns named '{repeated[0]}'; rename one.")
+    return table
+
+
+def _irregular(error: pd.errors.ParserError) -> str:
+    """What pandas complains of, in words that name the row."""
+    said = str(error).strip().splitlines()[-1]
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said)
+    if found is None:
+        return f"{said}."
+    return (
+        f"row {found[2]} has {found[3]} cells and the rows before it have {found[1]}; correct the row, or remove lines "
+        "that are no part of the table."
+    )
+
+
+def _comments(path: Path) -> int:
+    """How many lines that begin with # stand above the header."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        lines = stream.read(SAMPLE).splitlines()
+    return next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
+
+
+def _separator(path: Path, comments: int) -> str:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        sample = stream.read(SAMPLE)
+    lines = [line for line in sample.splitlines()[comments : comments + 20] if line.strip()]
+    for separator in SEPARATORS:
+        counts = {_fields(line, separator) for line in lines}
+        if len(counts) == 1 and counts != {1}:
+            return separator
+    return ","
+
+
+def _header_fields(path: Path, separator: str, comments: int) -> int:
+    """How many columns the header has, which stands below the comments."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        for _ in range(comments):
+            stream.readline(LONGEST_HEADER)
+        line = stream.readline(LONGEST_HEADER)
+    if len(line) == LONGEST_HEADER and not line.endswith("\n"):
+        raise InputError(f"{path} has a first line of more than {LONGEST_HEADER} characters, which is no header.")
+    return line.count(separator) + 1 if '"' not in line else _fields(line, separator)
+
+
+def _fields(line: str, separator: str) -> int:
+    try:
+        return len(next(csv.reader([line], delimiter=separator), [""]))
+    except csv.Error:
+        return 1
+
+
+def _has_decimal_commas(table: pd.DataFrame) -> bool:
+    cells = [str(cell).strip() for column in table.columns for cell in table[column].head(200)]
+    return any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
+
+
+def _with_points(table: pd.DataFrame) -> pd.DataFrame:
+    """Numbers written with a comma, rewritten with a point; every other cell as it is."""
+    return table.apply(
+        lambda column: column.where(
+            ~column.str.strip().str.fullmatch(_WITH_COMMA).fillna(False).astype(bool), column.str.replace(",", ".")
+        )
+    )
+
+
+PLAIN = _note(",", "point")
+"""What is said of a file that is written as everyone expects."""

@@ -1,0 +1,62 @@
+"""A file by its ending: which reader it needs, and which writer."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+
+from napinn.data.formats.arrays import ArrayName, read_mat, read_npz
+from napinn.data.formats.csv import csv_text, read_text
+from napinn.data.formats.netcdf import read_netcdf
+from napinn.data.formats.parquet import read_parquet
+from napinn.errors import InputError
+
+TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
+PARQUET = frozenset({".parquet", ".pq"})
+NETCDF = frozenset({".nc", ".nc4", ".cdf"})
+WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
+"""Endings of tables that napinn writes."""
+KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table, and what the reader had to guess."""
+
+    table: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def read_file(
+    path: Path, wanted: Collection[str] | None = None, arrays: Mapping[str, ArrayName] | None = None
+) -> Sheet:
+    """The table in a file. `wanted` are the columns that a gridded file should give, `arrays` what its arrays are."""
+    ending = path.suffix.lower()
+    if ending in TEXT:
+        return Sheet(*read_text(path))
+    if ending in PARQUET:
+        return Sheet(read_parquet(path))
+    if ending in NETCDF:
+        return Sheet(read_netcdf(path, wanted))
+    if ending == ".npz":
+        return Sheet(read_npz(path, arrays or {}))
+    if ending == ".mat":
+        return Sheet(read_mat(path, arrays or {}))
+    raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; use {KNOWN}.")
+
+
+def write_table(table: pd.DataFrame | xr.Dataset, path: Path) -> None:
+    """A table as CSV, TSV, Parquet or NetCDF, whichever the ending says."""
+    rows = table.to_dataframe().reset_index() if isinstance(table, xr.Dataset) else table
+    ending = path.suffix.lower()
+    if ending in TEXT:
+        path.write_text(csv_text(rows, separator="\t" if ending == ".tsv" else ","), encoding="utf-8")
+    elif ending in PARQUET:
+        rows.to_parquet(path, index=False)
+    elif ending in NETCDF:
+        dataset = table if isinstance(table, xr.Dataset) else xr.Dataset.from_dataframe(table.rename_axis("row"))
+        dataset.to_netcdf(path, engine="h5netcdf")
+    else:
+        raise InputError(f"{path}: napinn does not write '{ending}'; use .csv, .tsv, .parquet or .nc.")

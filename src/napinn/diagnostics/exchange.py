@@ -1,0 +1,121 @@
+"""Exchanges of unknowns, together with hidden fields, that leave a system of equations as it is.
+
+Where S = A + B is measured and A and B decay at the rates a and b, swapping A with B and a with b gives the same
+equations: the readings determine the pair of rates, and not which is which. Every such swap is looked for by computing
+the residuals at random values of all leaves, before and after it: each must come back as that of some equation or
+condition at the same place, up to a constant factor."""
+
+import itertools
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from napinn.problem import Problem
+from napinn.problem.equations import Terms, wanted
+
+SAMPLES = 12
+"""Random points at which residuals are compared: equations that agree at all of them by chance have measure zero."""
+SAME = 1e-9
+"""Relative difference below which two residuals are the same: rounding."""
+MOST_SWAPS = 3
+"""Pairs of unknowns that are swapped at a time."""
+MOST_TRIED = 2000
+"""Combinations of swaps; a system of more than ten unknowns is not searched to the end."""
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    unknowns: Pairs
+    hidden: Pairs
+
+    @property
+    def sentence(self) -> str:
+        whole = " and ".join(f"'{one}' and '{other}'" for one, other in self.unknowns)
+        fields = " and ".join(f"'{one}' and '{other}'" for one, other in self.hidden)
+        with_fields = f", together with hidden fields {fields}," if self.hidden else ""
+        return (
+            f"Unknowns {whole} can be exchanged{with_fields} without any change in the equations: the readings cannot "
+            "say which is which. Bounds that do not overlap, or a condition, would."
+        )
+
+
+def exchange_sentences(problem: Problem, but: Container[str] = ()) -> list[str]:
+    """A sentence for every exchange, but for those of unknowns of which something worse is known already."""
+    return [each.sentence for each in exchanges(problem) if not any(name in but for name in sum(each.unknowns, ()))]
+
+
+def exchanges(problem: Problem) -> list[Exchange]:
+    """The smallest exchanges of unknowns and hidden fields under which the problem stays the same.
+
+    Unknowns whose bounds do not overlap cannot be exchanged. Equations that are Python functions, or that hold unknown
+    functions, are not searched."""
+    if len(problem.unknowns) < 2 or problem.varying or any(equation.tree is None for equation in problem.written):
+        return []
+    residuals = _Residuals(problem)
+    found: list[Exchange] = []
+    for exchange in itertools.islice(_candidates(problem), MOST_TRIED):
+        known = any(set(each.unknowns) <= set(exchange.unknowns) for each in found)
+        if not known and residuals.unchanged(exchange):
+            found.append(exchange)
+    return found
+
+
+def _candidates(problem: Problem) -> Iterator[Exchange]:
+    """The fewest swaps first."""
+    pairs = [pair for pair in itertools.combinations(problem.unknowns, 2) if _overlap(problem, *pair)]
+    fields = [(), *itertools.combinations(problem.hidden, 2)]
+    for count in range(1, MOST_SWAPS + 1):
+        for chosen in itertools.combinations(pairs, count):
+            if len({name for pair in chosen for name in pair}) == 2 * count:
+                for field in fields:
+                    yield Exchange(chosen, (field,) if field else ())
+
+
+def _overlap(problem: Problem, first: str, second: str) -> bool:
+    one, other = problem.unknowns[first], problem.unknowns[second]
+    lows = [bound for bound in (one.low, other.low) if bound is not None]
+    highs = [bound for bound in (one.high, other.high) if bound is not None]
+    return not lows or not highs or max(lows) < min(highs)
+
+
+class _Residuals:
+    """Residuals of all equations and conditions at random values of their leaves."""
+
+    def __init__(self, problem: Problem) -> None:
+        random = np.random.default_rng(0)
+        self.problem = problem
+        self.bound = [*((each, None) for each in problem.written), *((c.equation, dict(c.at)) for c in problem.placed)]
+        self.points = random.uniform(problem.lows, problem.highs, (SAMPLES, len(problem.lows)))
+        shape = (SAMPLES, len(problem.outputs))
+        equations = tuple(each for each, _ in self.bound)
+        self.values = {terms: random.uniform(0.5, 1.5, shape) for terms in sorted(wanted(equations))}
+        self.unknowns = {name: float(random.uniform(0.5, 1.5)) for name in problem.unknowns}
+        self.before = self._computed(self.values, self.unknowns)
+
+    def _computed(self, values: Mapping[Terms, np.ndarray], unknowns: Mapping[str, float]) -> list[np.ndarray]:
+        found = (self.problem.linearised(each, self.points, values, unknowns)[0] for each, _ in self.bound)
+        return [np.broadcast_to(each, SAMPLES) for each in found]
+
+    def unchanged(self, exchange: Exchange) -> bool:
+        unknowns = dict(self.unknowns)
+        for one, other in exchange.unknowns:
+            unknowns[one], unknowns[other] = unknowns[other], unknowns[one]
+        order = list(range(len(self.problem.outputs)))
+        for pair in exchange.hidden:
+            one, other = (self.problem.outputs.index(name) for name in pair)
+            order[one], order[other] = order[other], order[one]
+        after = self._computed({terms: array[:, order] for terms, array in self.values.items()}, unknowns)
+        return all(
+            any(place == at and _proportional(new, old) for (_, at), old in zip(self.bound, self.before, strict=True))
+            for (_, place), new in zip(self.bound, after, strict=True)
+        )
+
+
+def _proportional(first: np.ndarray, second: np.ndarray) -> bool:
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return False
+    size = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return bool(size > 0.0 and abs(abs(float(first @ second)) - size) < SAME * size)

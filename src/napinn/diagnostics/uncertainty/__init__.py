@@ -1,0 +1,1 @@
+"""The jackknife: which readings vary together, and how far leaving them out moves an answer."""

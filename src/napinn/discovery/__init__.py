@@ -1,0 +1,1 @@
+"""Discovery: which equation the readings obey, and not only its coefficients."""

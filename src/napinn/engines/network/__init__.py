@@ -1,0 +1,1 @@
+"""The network engine: objective, training, and the fitted network as a model."""

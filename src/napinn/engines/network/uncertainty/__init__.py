@@ -1,0 +1,1 @@
+"""Intervals of a network's fit, to first order about its end."""

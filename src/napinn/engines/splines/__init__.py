@@ -1,0 +1,1 @@
+"""The spline engine: Gauss–Newton on B-splines with the learned noise law."""

@@ -1,0 +1,336 @@
+"""From loose to tight equations, with the mesh refined where the residual sits.
+
+The tolerance ε of the equations falls in steps. With enough cells their price falls as ε²; where it stops falling, the
+mesh is at fault and not the readings, and cells are bisected. A refinement is kept only if it pays: cells also give the
+readings freedom, which is charged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from napinn.engines.splines.journal import Journal, Level, recalled
+from napinn.engines.splines.roughness import chosen_roughness_weights
+from napinn.engines.splines.solver import Solution, solve, spent
+from napinn.engines.splines.system import State, System, Units, measured_units
+from napinn.noise.laws import deviation
+from napinn.noise.mixture import Mixture
+
+FALL = 10**0.5
+"""The factor between two tolerances."""
+SETTLING_ROUNDS, SETTLED = 3, 0.02
+"""The noise level is estimated again until it moves by less than this share."""
+STIFF_AS_BEFORE = 0.3
+"""The change of the logarithm of a roughness_weight that moves a function by less than its error."""
+SMALLEST_NOISE = 1e-4
+"""Of the size of a field."""
+MOST_SPENT = 0.5
+"""Share of the readings that parameters may use up before misfits no longer tell the noise level."""
+SPOILT = 1.1
+"""A noise level above this many times the least so far says that the field no longer follows the readings."""
+PRICE = {1: 0.02, 2: 0.3, 3: 0.3}
+"""Nats, by the number of axes, below which the equations are as good as met."""
+LOOSEST_REFINED = 0.2
+"""Above this tolerance residuals are meant to be large, so nothing is refined for them."""
+MARKED = 0.8
+"""Cells that hold this share of the residual's variation inside cells are bisected."""
+WORTH_MARKING = {1: 0.2, 2: 0.2, 3: 0.5}
+"""An axis is refined if its share of that variation is at least this part of the largest."""
+REFINED_STEPS = {1: 24, 2: 24, 3: 8}
+"""Steps on a refined mesh before it is compared with the coarser one, by the number of axes. A pulse on a mesh that was
+too coarse for it moves far: after eight steps in one dimension and time, refinements were undone that pay."""
+FIELD_STEPS = 2
+"""Of these, the first, in which only the field moves: between the points where a coarse mesh met the equations its
+residuals are large, and unknowns that follow them are led astray."""
+MOST_FREE = {1: np.inf, 2: MOST_SPENT, 3: 0.15}
+"""Share of the readings that parameters use up, above which a mesh is not refined, by the number of axes. With several
+axes, readings are few beside the places between them: a finer mesh gives these more freedom, until the field passes
+through every reading and the unknowns are those of its noise. In the plane and time a finer mesh also costs most."""
+LOOSE = 0.05
+"""Tolerances below this are given up again if the price of the equations doubles instead of falling."""
+CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
+"""Descent ends early after two tolerances below the first at which unknowns moved by less than a tenth of their
+standard errors, and these by less than a tenth of themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A solution, and how much of the readings its parameters use up."""
+
+    solution: Solution
+    parameters: float
+    share: float
+    shares: np.ndarray
+    """Of the readings of each measured field."""
+
+    @property
+    def state(self) -> State:
+        return self.solution.state
+
+    @property
+    def system(self) -> System:
+        return self.solution.system
+
+    @property
+    def price(self) -> float:
+        return self.solution.value.price
+
+    @property
+    def tolerance(self) -> float:
+        return self.solution.tolerance
+
+    @property
+    def level(self) -> Level:
+        """What the next stage gets."""
+        return Level(
+            self.system, self.state, self.tolerance, self.price, self.parameters, self.share, self.solution.errors
+        )
+
+
+Watch = Callable[[Point, str], None]
+"""Is told of every point of a descent, with a word on what happened there."""
+
+
+def point_of(solution: Solution) -> Point:
+    parameters, readings = spent(solution)
+    total = float(parameters.sum())
+    shares = np.clip(parameters / np.maximum(readings, 1.0), 0.0, 1.0)
+    return Point(solution, total, total / max(float(readings.sum()), 1.0), shares)
+
+
+def noise_levels(system: System, state: State) -> np.ndarray:
+    """The deviation of the misfits of each measured field; of few readings, one for all, in units of the field."""
+    task, misfit = system.task, system.misfits(state.coefficients) - state.offsets[system.scatter]
+    scale, group = task.noise_unit, task.scatters.group
+    if task.few:
+        relative = misfit / scale[system.scatter]
+        found = np.array([_deviation(relative[system.group == number]) for number in range(task.groups)])[group]
+    else:
+        found = np.array([_deviation(misfit[system.scatter == number]) for number in range(len(scale))]) / scale
+    return np.maximum(found, SMALLEST_NOISE) * scale
+
+
+def _deviation(misfit: np.ndarray) -> float:
+    return deviation(misfit) if misfit.size else 0.0
+
+
+def with_noise_level(point: Point) -> Point:
+    """The point with the noise level of its misfits, corrected for the parameters spent; a learned law keeps its.
+
+    A field whose readings are used up keeps its level: its misfits are small because the splines pass through the
+    readings, and a level that followed them would make it pass through ever more closely. Unknown functions get the
+    roughness_weight that goes with the level so far."""
+    if point.system.task.curves:
+        state = replace(point.state, roughness_weight=chosen_roughness_weights(point.solution))
+        point = replace(point, solution=replace(point.solution, state=state))
+    state = point.state
+    learned = np.array([isinstance(law, Mixture) for law in state.laws])[point.system.task.scatters.group]
+    if learned.all() or point.share >= MOST_SPENT:
+        return point
+    shares = np.full_like(point.shares, point.share) if point.system.task.few else point.shares
+    sigma = noise_levels(point.system, state) / np.sqrt(1.0 - np.minimum(shares, MOST_SPENT))
+    kept = learned | (shares >= MOST_SPENT)
+    state = replace(state, sigma=np.where(kept, state.sigma, np.maximum(sigma, 0.25 * state.sigma)))
+    return replace(point, solution=replace(point.solution, state=state))
+
+
+def settle(system: System, state: State, tolerance: float, least: Units) -> Point:
+    """Solutions and noise levels in turn, until the noise level stands still."""
+    units = measured_units(system, state, least)
+    point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
+    for _ in range(SETTLING_ROUNDS - 1):
+        if np.all(np.abs(point.state.sigma / state.sigma - 1.0) < SETTLED) and _as_stiff(point.state, state):
+            break
+        state = point.state
+        point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
+    return point
+
+
+def _as_stiff(state: State, before: State) -> bool:
+    """Whether unknown functions are about as stiff as before."""
+    return bool(np.allclose(np.log(state.roughness_weight), np.log(before.roughness_weight), atol=STIFF_AS_BEFORE))
+
+
+def rebuilt(level: Level, least: Units) -> Point:
+    """The point of a level, with its factorisation."""
+    units = measured_units(level.system, level.state, least)
+    return point_of(solve(level.system, units, level.tolerance, level.state, steps=0))
+
+
+class Descent:
+    """One descent in the tolerance, from a state on a mesh."""
+
+    def __init__(self, name: str, least: Units, most: int, watch: Watch, journal: Journal) -> None:
+        """`name` is that of the stage in the journal, `least` are the units of the smoothed field, `most` is how many
+        coefficients a mesh may have."""
+        self.name, self.least, self.most, self.watch, self.journal = name, least, most, watch, journal
+        self.full = False
+        """Whether a refinement was wanted that is too large."""
+        self._futile = 0.0
+
+    def run(
+        self,
+        system: System,
+        state: State,
+        start: float,
+        end: float,
+        before: Level | None = None,
+        quietest: float = np.inf,
+    ) -> Level:
+        """From tolerance `start` to `end`; `before` is the level that the state comes from, if there is one, and
+        `quietest` is the least noise level of the first field that is known already."""
+        price = PRICE[system.task.dimensions]
+        level, tolerance, calm, done = before, start, 0, False
+        quietest = min(quietest, float(state.sigma[0]))
+        kept = recalled(self.journal, self.name, system.task, system.meter)
+        if kept is not None:
+            level, system, state = kept, kept.system, kept.state
+            loop = self.journal.stages[self.name].get("loop", np.array([kept.tolerance / FALL, quietest, 0, 0, 0, 0]))
+            tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
+        while tolerance >= 0.9 * end and not done:
+            previous, last = level, level if level is not None and level.tolerance < LOOSE else None
+            point = settle(system, state, tolerance, self.least)
+            self.watch(point, "")
+            if point.state.sigma[0] > SPOILT * quietest and previous is not None and not self.full:
+                point = self._mended(point, previous, tolerance, quietest)
+                quietest = max(quietest, float(point.state.sigma[0]) / SPOILT)
+            if point.share < MOST_SPENT:
+                quietest = min(quietest, float(point.state.sigma[0]))
+            point = self._refined(point, price)
+            if last is not None and point.price > max(3.0, 2.0 * last.price):
+                # The mesh cannot follow: back to the last tolerance.
+                level, done = last, True
+            else:
+                level = point.level
+                still = previous is not None and _stands_still(previous, level)
+                calm = calm + 1 if still and point.price < price and tolerance < CALM_BELOW else 0
+                done = calm >= 2
+            system, state, tolerance = level.system, level.state, tolerance / FALL
+            loop = np.array([tolerance, quietest, calm, self._futile, self.full, done], float)
+            self.journal.keep(self.name, {**level.arrays(), "loop": loop})
+        assert level is not None
+        return level
+
+    def _mended(self, spoilt: Point, previous: Level, tolerance: float, quietest: float) -> Point:
+        """The mesh cannot follow the readings at this tolerance: go back and refine where the spoilt field needs it."""
+        wanted, point = marks_of(spoilt), spoilt
+        before: Level | Point = previous
+        for _ in range(2):
+            system, state = bisected(before, wanted, self.most)
+            if system is None:
+                break
+            point = settle(system, state, tolerance, self.least)
+            self._futile = 0.0
+            self.watch(point, "refined, because the noise level rose")
+            if point.state.sigma[0] < SPOILT * quietest:
+                break
+            wanted, before = marks_of(point), point
+        return point
+
+    def _refined(self, point: Point, price: float) -> Point:
+        """Refinements, one after the other, as long as they pay."""
+        while (
+            point.price > price
+            and point.tolerance < LOOSEST_REFINED
+            and not self.full
+            and point.price > 2.0 * self._futile
+            and point.share < MOST_FREE[point.system.task.dimensions]
+        ):
+            finer = self._try_refining(point, price)
+            if finer is None:
+                self._futile = point.price
+                break
+            point, self._futile = finer, 0.0
+        return point
+
+    def _try_refining(self, point: Point, price: float) -> Point | None:
+        """Cells bisected where the residual varies inside them; None if that does not pay."""
+        system, tolerance = point.system, point.tolerance
+        units = measured_units(system, point.state, self.least)
+        before = point_of(solve(system, units, tolerance, point.state, steps=2))
+        finer, state = bisected(before, marks_of(before), self.most)
+        if finer is None:
+            self.full = True
+            return None
+        units = measured_units(finer, state, self.least)
+        state = solve(finer, units, tolerance, state, steps=FIELD_STEPS, free=False).state
+        after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
+        gain = before.solution.value.total - after.solution.value.total
+        freedom = max(after.parameters - before.parameters, 0.0)
+        cheaper = before.price - after.price > max(price, 0.3 * before.price)
+        # A loss says that the coarse mesh met the equations only at its own points.
+        hidden = gain < -max(price, 0.1 * before.price)
+        pays = hidden or (gain > 0.5 * price and (cheaper or gain > max(0.5 * price, 0.1 * after.price) + freedom))
+        self.watch(after, "refined" if pays else "refinement undone")
+        return with_noise_level(after) if pays else None
+
+
+def _loop_of(numbers: np.ndarray) -> tuple[float, float, int, float, bool, bool]:
+    tolerance, quietest, calm, futile, full, done = map(float, numbers)
+    return tolerance, quietest, int(calm), futile, bool(full), bool(done)
+
+
+def _stands_still(before: Level, after: Level) -> bool:
+    moved = np.abs(after.state.unknowns - before.state.unknowns) / after.errors
+    if not np.isfinite(moved).any():
+        return True
+    changed = np.abs(after.errors / before.errors - 1.0)
+    return bool(np.nanmax(moved) < CALM_MOVE and np.nanmax(changed, initial=0.0) < CALM_CHANGE)
+
+
+def bisected(point: Point | Level, wanted: list[np.ndarray], most: int) -> tuple[System | None, State]:
+    """The system and state on the refined mesh, with at most `most` coefficients; no system where nothing fits.
+
+    Where not all that is wanted fits, the axis that gains least is left as it is, and then half of the cells."""
+    space, wanted = point.system.space, [along.copy() for along in wanted]
+    while any(along.any() for along in wanted):
+        finer = space.bisected([along > 0.0 for along in wanted])
+        if finer.size <= most:
+            coefficients = space.prolonged(point.state.coefficients, finer)
+            return point.system.on(finer), replace(point.state, coefficients=coefficients)
+        _want_less(wanted)
+    return None, point.state
+
+
+def _want_less(wanted: list[np.ndarray]) -> None:
+    """Leave out the marked axis whose cells vary least; of a single axis, the half of the cells that vary least."""
+    marked = [along for along in wanted if along.any()]
+    least = min(marked, key=lambda along: float(along.sum()))
+    if len(marked) > 1:
+        least[:] = 0.0
+    else:
+        order = np.argsort(-least)
+        least[order[int(np.count_nonzero(least)) // 2 :]] = 0.0
+
+
+def marks_of(point: Point) -> list[np.ndarray]:
+    """For each axis and cell: how much residuals vary inside the cell along the axis, which finer cells remove; 0 for
+    cells that are not worth it."""
+    system, dimensions = point.system, point.system.task.dimensions
+    variation = _inner_variation(point)
+    largest = max(float(along.sum()) for along in variation)
+    marks = []
+    for axis, along in enumerate(variation):
+        position = system.space.order.index(axis)
+        share = along.sum(axis=tuple(other for other in range(dimensions) if other != position))
+        marked = np.zeros(len(share))
+        if share.sum() > WORTH_MARKING[dimensions] * largest:
+            order = np.argsort(-share)
+            count = int(np.searchsorted(np.cumsum(share[order]) / share.sum(), MARKED)) + 1
+            marked[order[:count]] = share[order[:count]]
+        marks.append(marked)
+    return marks
+
+
+def _inner_variation(point: Point) -> list[np.ndarray]:
+    """By axis, and for every cell: how much squared residuals vary inside the cell along that axis."""
+    system, dimensions = point.system, point.system.task.dimensions
+    found = [np.zeros(system.grid.cell_shape) for _ in range(dimensions)]
+    inside = tuple(range(dimensions, 2 * dimensions))
+    parts = zip(point.solution.value.residuals, point.solution.units.equations, system.equation_weights, strict=True)
+    for residual, unit, weight in parts:
+        relative = system.grid.folded(np.sqrt(weight) * residual.value / unit)
+        for position, axis in enumerate(system.space.order):
+            mean = relative.mean(axis=dimensions + position, keepdims=True)
+            found[axis] = found[axis] + ((relative - mean) ** 2).sum(axis=inside)
+    return found

@@ -1,0 +1,99 @@
+"""How far priors and readings each determine the unknowns, and whether they agree.
+
+The readings are fitted without priors as well; what they then give is compared with each prior."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from napinn.engines.splines.cost import TooSlowError
+from napinn.engines.splines.descent import Point
+from napinn.engines.splines.engine import Engine, Fit
+from napinn.engines.splines.screening import Screen
+from napinn.field.splines.banded import NotPositiveError
+from napinn.problem.unknown import Unknown
+
+DISAGREE = 2.576
+"""Standard deviations of the difference between prior and readings: a right prior is doubted in one of a hundred
+fits."""
+
+
+@dataclass(frozen=True)
+class PriorRole:
+    """What a prior did to one unknown."""
+
+    name: str
+    unknown: Unknown
+    alone: float
+    """What the readings alone give."""
+    error: float
+    """The standard error of that; infinite where the readings say nothing."""
+
+    @property
+    def share(self) -> float:
+        """Of the information on the unknown that comes from the prior, 0 to 1."""
+        return self.error**2 / (self.error**2 + self._deviation**2) if math.isfinite(self.error) else 1.0
+
+    @property
+    def apart(self) -> float:
+        """How many standard deviations readings and prior are apart."""
+        assert self.unknown.prior is not None
+        if not math.isfinite(self.error):
+            return 0.0
+        deviations = abs(self.unknown.prior.deviations(self.alone)) * self._deviation
+        return deviations / math.hypot(self.error, self._deviation)
+
+    @property
+    def disagree(self) -> bool:
+        return self.apart > DISAGREE
+
+    @property
+    def _deviation(self) -> float:
+        """Of the prior, in the unit of the unknown; that of a lognormal one at what the readings give."""
+        prior = self.unknown.prior
+        assert prior is not None
+        return prior.deviation * (self.alone if prior.of_logarithm else 1.0)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to say of the prior beside the status."""
+        told = [f"The prior {self.unknown.prior} gives {100 * self.share:.0f} % of the information on '{self.name}'."]
+        if self.disagree:
+            told.append(
+                f"Readings and prior disagree on '{self.name}' by {self.apart:.1f} standard deviations: the readings "
+                f"alone give {self.alone:.4g}. Check the prior, the units and the equation."
+            )
+        return told
+
+
+def prior_roles(fit: Fit, seed: int, screen: Screen) -> list[PriorRole]:
+    """The role of every prior of a finished fit.
+
+    The readings are fitted once more without priors, from the beginning: a mesh that was refined under a wrong prior
+    follows the noise, and readings on it say next to nothing.
+
+    Args:
+        fit: with its priors.
+        seed: of the fit.
+        screen: finds the readings that faulty sensors spoil."""
+    task = fit.point.system.task
+    unknowns = task.problem.unknowns
+    if not task.has_priors:
+        return []
+    bare = {name: replace(unknown, prior=None) for name, unknown in unknowns.items()}
+    alone = Engine(replace(task, problem=replace(task.problem, unknowns=bare)), seed, screen, _told_nobody)
+    try:
+        found = alone.run().point
+        values, errors = found.state.unknowns, np.nan_to_num(found.solution.errors, nan=np.inf)
+    except (NotPositiveError, TooSlowError, np.linalg.LinAlgError):
+        values, errors = fit.point.state.unknowns, np.full(len(unknowns), np.inf)
+    return [
+        PriorRole(name, unknown, float(value), float(error))
+        for (name, unknown), value, error in zip(unknowns.items(), values, errors, strict=False)
+        if unknown.prior is not None
+    ]
+
+
+def _told_nobody(point: Point, happened: str, stage: str) -> None:
+    """The history of a fit is that of the one with priors."""

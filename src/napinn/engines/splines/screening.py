@@ -1,0 +1,97 @@
+"""Faulty sensors are left out before the noise law is learned.
+
+Sensors are judged by their misfits from a field that was fitted to all of them. Such a field follows a faulty sensor in
+part, most at an edge of the box where no other sensor stands beyond it: half of a wrong gain goes into the field, and
+the neighbours look wrong. So where a sensor is suspicious and not named, the field is fitted once without it, and the
+sensor is judged midway between both fields. That is the geometric mean of what it shows in one and in the other to
+within a few percent, and so its misfit in units of its own sampling error, however much of it the field follows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from napinn.diagnostics.sensors import judge_sensors, suspects
+from napinn.engines.splines.descent import Point, settle
+from napinn.engines.splines.system import Units
+from napinn.engines.splines.task import Task
+from napinn.results.verdicts import left_out
+
+SCREENINGS = 2
+"""How often the sensors are judged, each time beside a field without those found faulty before."""
+MOST_TRIALS = 3
+"""Fits without a suspicious sensor."""
+Told = Callable[[Point, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """What judges the sensors of a task."""
+
+    task: Task
+    false_alarms: float
+    """The chance that any sensor is named although all are well."""
+
+    def spoilt(self, predicted: np.ndarray) -> np.ndarray:
+        """(n,): whether a faulty sensor spoils a reading.
+
+        Args:
+            predicted: (n,) the field at each reading."""
+        verdicts = judge_sensors(self.task.problem, self.task.readings, predicted, self.false_alarms)
+        return left_out(verdicts, len(predicted))
+
+    def suspicious(self, predicted: np.ndarray) -> list[np.ndarray]:
+        """(n,) for each suspicious sensor, the most suspicious first: which readings are its own.
+
+        Args:
+            predicted: (n,) the field at each reading."""
+        found = suspects(self.task.problem, self.task.readings, predicted, self.false_alarms)
+        return [np.isin(np.arange(len(predicted)), numbers) for numbers in found]
+
+
+def screened(point: Point, least: Units, screen: Screen, told: Told) -> Point:
+    """The point without the readings that faulty sensors spoil.
+
+    Args:
+        point: where the best start ended.
+        least: units of the smoothed field.
+        screen: what judges the sensors.
+        told: is told of every point that was left."""
+    for _ in range(SCREENINGS):
+        point, same = _without(point, screen.spoilt(_field(point)), least, told)
+        if same:
+            break
+    return _tried(point, least, screen, told)
+
+
+def _tried(point: Point, least: Units, screen: Screen, told: Told) -> Point:
+    """Without suspicious sensors that are faulty beside a field that was fitted without them."""
+    acquitted = np.zeros(len(point.system.used), bool)
+    for _ in range(MOST_TRIALS):
+        field = _field(point)
+        waiting = [own for own in screen.suspicious(field) if not (own & acquitted).any()]
+        if not waiting:
+            break
+        own = waiting[0] & point.system.used
+        other = _field(settle(point.system.using(point.system.used & ~own), point.state, point.tolerance, least))
+        # The other sensors are judged beside the field that does not follow the suspicious one.
+        spoilt = screen.spoilt(np.where(waiting[0], 0.5 * (field + other), other))
+        if not (spoilt & own).any():
+            acquitted |= waiting[0]
+            continue
+        point, _ = _without(point, spoilt, least, told)
+    return point
+
+
+def _field(point: Point) -> np.ndarray:
+    """At all readings."""
+    return np.asarray(point.system.everywhere @ point.state.coefficients, float)
+
+
+def _without(point: Point, spoilt: np.ndarray, least: Units, told: Told) -> tuple[Point, bool]:
+    """The point without these readings, and whether that changes nothing."""
+    if np.array_equal(~spoilt, point.system.used):
+        return point, True
+    told(point, "faulty sensors left out")
+    return settle(point.system.using(~spoilt), point.state, point.tolerance, least), False

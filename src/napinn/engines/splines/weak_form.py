@@ -1,0 +1,134 @@
+"""A start for the unknowns from the smoothed field: the equations integrated against bumps.
+
+Integration against functions that vanish at the border is insensitive to noise, and linear in unknowns that stand
+linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used."""
+
+import numpy as np
+
+from napinn.engines.splines.system import State, System, Units
+from napinn.engines.splines.task import Task
+from napinn.field.splines.axis import uniform_axis
+from napinn.field.splines.space import PointGrid
+from napinn.noise.laws import Huber, deviation
+from napinn.problem.equations import Derivative
+
+BUMP_DEGREE = 4
+"""Of the test functions: derivatives up to the third vanish at their ends, so integration by parts leaves no
+boundary."""
+FEWEST_BUMPS, MOST_BUMPS = 6, {1: 100, 2: 24, 3: 24}
+"""Cells of the bumps along each axis, the most by the number of axes."""
+ROUNDS, ROBUST_ROUNDS = 8, 10
+ROBUST_WIDTH = 1.5
+"""In deviations, Huber's: 96 % as precise as least squares where errors are Gaussian (Huber 1964)."""
+NEARER_TO_BOUND = 0.05
+"""Of the distance between start and bound that a start keeps to the bound: on it the first step could not move."""
+
+
+def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
+    """The unknowns; None where every equation has a hidden field, or no unknown can be reached."""
+    task = system.task
+    hidden = task.unseen
+    usable = [
+        number
+        for number, equation in enumerate(task.problem.stated)
+        if not any(leaf.field in hidden for leaf in equation.needs if isinstance(leaf, Derivative))
+    ]
+    if not usable or not len(state.unknowns):
+        return None
+    tested = _Tested(system.grid)
+    unknowns = state.unknowns
+    for _ in range(ROUNDS):
+        after = _regressed(system, state.coefficients, unknowns, units, usable, tested)
+        if after is None:
+            return None
+        if np.allclose(after, unknowns, rtol=1e-4, atol=0.0):
+            return after
+        unknowns = after
+    return unknowns
+
+
+class _Tested:
+    """Integrals of point values against all bumps."""
+
+    def __init__(self, grid: PointGrid) -> None:
+        self.grid, self.bumps = grid, []
+        for number, places in zip(grid.space.order, grid.along, strict=True):
+            axis = grid.space.axes[number]
+            cells = max(FEWEST_BUMPS, min(axis.cells, MOST_BUMPS[len(grid.along)]))
+            coarse = uniform_axis(float(axis.breaks[0]), float(axis.breaks[-1]), cells, BUMP_DEGREE)
+            where = places.places.ravel()
+            full = np.zeros((len(where), coarse.size))
+            columns = coarse.cell_of(where)[:, None] + np.arange(BUMP_DEGREE + 1)
+            np.put_along_axis(full, columns, coarse.basis(where), axis=1)
+            inner = full[:, BUMP_DEGREE:-BUMP_DEGREE] * places.weights.ravel()[:, None]
+            self.bumps.append(inner.reshape(*places.places.shape, -1))
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        tensor, dimensions = self.grid.folded(values), len(self.bumps)
+        for position, bumps in enumerate(self.bumps):
+            # The first cell axis and its axis of points go; the axis of bumps comes last.
+            tensor = np.tensordot(tensor, bumps, ([0, dimensions - position], [0, 1]))
+        return tensor.ravel()
+
+
+def _regressed(
+    system: System,
+    coefficients: np.ndarray,
+    unknowns: np.ndarray,
+    units: Units,
+    usable: list[int],
+    tested: _Tested,
+) -> np.ndarray | None:
+    """The unknowns after one robust least-squares step."""
+    residuals = system.residuals(coefficients, unknowns)
+    matrix, right = [], []
+    for number in usable:
+        residual, unit = residuals[number], units.equations[number]
+        inside = system.task.inside(system.task.equations[number], residual.grid)
+        unit = unit if inside is None else np.where(inside, unit, np.inf)
+        slopes = [np.broadcast_to(residual.unknowns.get(name, 0.0), unit.shape) for name in system.task.unknowns]
+        matrix.append(np.stack([tested(slope / unit) for slope in slopes], axis=1))
+        right.append(tested(residual.value / unit))
+    groups, most = _groups(system.task)
+    rows, misfit = np.concatenate(matrix) @ groups, np.concatenate(right)
+    if not (np.isfinite(rows).all() and np.isfinite(misfit).all()):
+        return None
+    # A column of subnormal numbers cannot be scaled: its unknown leaves no trace at this start.
+    reached = np.abs(rows).max(axis=0) > np.sqrt(np.finfo(float).tiny)
+    if not reached.any():
+        return None
+    after = unknowns + groups[:, reached] @ np.clip(
+        _robust_step(rows[:, reached], misfit), -most[reached], most[reached]
+    )
+    low, high = system.task.low, system.task.high
+    with np.errstate(invalid="ignore"):
+        lowest = np.where(np.isfinite(low), low + NEARER_TO_BOUND * (unknowns - low), low)
+        highest = np.where(np.isfinite(high), high + NEARER_TO_BOUND * (unknowns - high), high)
+    return np.clip(after, lowest, highest)
+
+
+def _groups(task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """(parameters, groups): what moves together, and how far each may in one step. The coefficients of an unknown
+    function move together, so that a constant is found for it; that of a positive one by at most a factor."""
+    count = len(task.problem.unknowns)
+    groups = np.zeros((len(task.unknowns), count + len(task.curves)))
+    groups[:count, :count] = np.eye(count)
+    most = np.full(groups.shape[1], np.inf)
+    for number, curve in enumerate(task.curves):
+        groups[curve.start : curve.start + curve.size, count + number] = 1.0
+        most[count + number] = 1.0 if curve.space.positive else np.inf
+    return groups, most
+
+
+def _robust_step(rows: np.ndarray, misfit: np.ndarray) -> np.ndarray:
+    size = np.abs(rows).max(axis=0)
+    scaled, weight = rows / size, np.ones(len(misfit))
+    step = np.zeros(rows.shape[1])
+    for _ in range(ROBUST_ROUNDS):
+        step = -np.linalg.lstsq(scaled * weight[:, None], misfit * weight, rcond=None)[0]
+        left = misfit + scaled @ step
+        spread = deviation(left)
+        if spread <= 0.0:
+            break
+        weight = np.sqrt(Huber(ROBUST_WIDTH).curvature(left / spread))
+    return step / size

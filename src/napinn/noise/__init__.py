@@ -1,0 +1,1 @@
+"""The law of the noise: density estimators, the gate, losses and the likelihood."""

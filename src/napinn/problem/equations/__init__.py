@@ -1,0 +1,62 @@
+"""Equations: text or function to residual, and the set of derivatives it needs. Nothing in a text is ever run."""
+
+from napinn.problem.equations.condition import Condition, bind_condition, named_places
+from napinn.problem.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
+from napinn.problem.equations.gradient import value_and_partials
+from napinn.problem.equations.mathml import mathml
+from napinn.problem.equations.operators import join_operators, operators
+from napinn.problem.equations.parse import RESERVED, Names, parse_expression, split_names
+from napinn.problem.equations.printing import show, symbol
+from napinn.problem.equations.tree import (
+    Applied,
+    Call,
+    Constant,
+    Coordinate,
+    Derivative,
+    Given,
+    Leaf,
+    Operator,
+    Terms,
+    Unknown,
+    Varying,
+    evaluate,
+    highest_order,
+    namespace,
+    walk,
+)
+
+__all__ = [
+    "RESERVED",
+    "Applied",
+    "Call",
+    "Condition",
+    "Constant",
+    "Coordinate",
+    "Derivative",
+    "Equation",
+    "Given",
+    "Leaf",
+    "Names",
+    "Operator",
+    "PointFunction",
+    "Terms",
+    "Unknown",
+    "Varying",
+    "bind",
+    "bind_condition",
+    "evaluate",
+    "highest_order",
+    "join_operators",
+    "mathml",
+    "named_places",
+    "namespace",
+    "operators",
+    "parse_expression",
+    "share_seconds",
+    "show",
+    "split_names",
+    "symbol",
+    "value_and_partials",
+    "walk",
+    "wanted",
+]

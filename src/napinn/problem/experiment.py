@@ -1,0 +1,86 @@
+"""Several experiments in one problem: each has fields of its own, and they share the unknowns.
+
+A problem of two experiments `a` and `b` has the fields `T@a` and `T@b`, the unknown `D`, and where an unknown has one
+value for each experiment `V@a` and `V@b`. Its equations are written once, in the names without the experiment, and
+hold for the fields of each."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from napinn.data.readings.base import MARK
+from napinn.problem.equations import Equation
+from napinn.problem.equations.equation import from_tree
+from napinn.problem.equations.tree import Call, Derivative, Expression, Power, Product, Sum, Unknown
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is known of one experiment alone.
+
+    :param constants: Numbers that differ between experiments, by name.
+    :param ranges: Each coordinate whose range is smaller than that of the problem, to the range in which the equations
+        hold.
+
+    >>> napinn.Experiment(constants={"dose": 4.5}).constants
+    {'dose': 4.5}
+    """
+
+    constants: Mapping[str, float] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def of_experiment(name: str, experiment: str) -> str:
+    """The name of a field or unknown in one experiment."""
+    return f"{name}{MARK}{experiment}"
+
+
+def plain(name: str) -> str:
+    """The name without its experiment."""
+    return name.partition(MARK)[0]
+
+
+def experiment_of(name: str) -> str:
+    """The experiment that a field or unknown belongs to; empty where it belongs to none."""
+    return name.partition(MARK)[2]
+
+
+def plain_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names without their experiments, each once, in the order in which they come."""
+    return tuple(dict.fromkeys(plain(name) for name in names))
+
+
+def in_experiment(equation: Equation, experiment: str, unknowns: Iterable[str]) -> Equation:
+    """An equation for the fields of one experiment.
+
+    Args:
+        equation: written in plain names.
+        experiment: its name.
+        unknowns: all unknowns of the problem, those of experiments with their mark."""
+    assert equation.tree is not None
+    own = {name for name in unknowns if experiment_of(name) == experiment}
+
+    def renamed(leaf: Expression) -> Expression:
+        match leaf:
+            case Derivative(name, terms):
+                return Derivative(of_experiment(name, experiment), terms)
+            case Unknown(name) if of_experiment(name, experiment) in own:
+                return Unknown(of_experiment(name, experiment))
+            case _:
+                return leaf
+
+    return from_tree(str(equation.source), equation.shown, with_leaves(equation.tree, renamed))
+
+
+def with_leaves(node: Expression, changed: Callable[[Expression], Expression]) -> Expression:
+    """The tree with every leaf replaced by what `changed` makes of it."""
+    match node:
+        case Sum(terms):
+            return Sum(tuple((sign, with_leaves(child, changed)) for sign, child in terms))
+        case Product(factors):
+            return Product(tuple((exponent, with_leaves(child, changed)) for exponent, child in factors))
+        case Power(base, exponent):
+            return Power(with_leaves(base, changed), with_leaves(exponent, changed))
+        case Call(function, arguments):
+            return Call(function, tuple(with_leaves(argument, changed) for argument in arguments))
+        case _:
+            return changed(node)

@@ -1,0 +1,168 @@
+"""A problem from equations and the columns of a table alone: `u_t = D*u_xx` beside columns x, t and u says it all.
+
+A name with an underscore whose end is made of column names is a derivative; its head is a field and its end are
+coordinates. Of the columns that stand by themselves in an equation, those with the usual names of coordinates are
+coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from napinn.data.names import normal, respelled
+from napinn.data.readings import ADDED_COLUMNS, Columns
+from napinn.errors import InputError, listed
+from napinn.problem.equations import RESERVED, split_names
+from napinn.problem.file.entries import ProblemFile
+from napinn.problem.file.loading import parse_problem
+
+USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
+_NAME = re.compile(r"[^\W\d]\w*")
+_PLAIN_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()")
+"""A name that is not called as a function."""
+_CALL = re.compile(r"\bd\s*\(([^()]*)\)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """A problem by its words on the command line."""
+
+    equations: tuple[str, ...]
+    unknowns: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    periodic: tuple[str, ...] = ()
+
+
+def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
+    """The problem file that one would have written."""
+    unknowns = dict(unknown_entry(text) for text in words.unknowns)
+    constants = dict(_constant(text) for text in words.constants)
+    names = Columns()
+    equations = tuple(unicodedata.normalize("NFC", text) for text in words.equations)
+    used = {name for text in equations for name in _names_in(text)}
+    special = {names.value, names.field, names.sensor, names.sigma, names.experiment, *ADDED_COLUMNS} - used
+    # A saved index has no name, and every name begins with nothing.
+    table = respelled(table, [normal(str(column)) for column in table.columns])
+    columns = [str(column) for column in table.columns if column not in {*special, ""}]
+    fields, coordinates = _roles(equations, {*unknowns, *constants}, columns, source)
+    coordinates |= {name for name in columns if name in USUAL - fields and table[name].nunique() > 1}
+    if not coordinates:
+        raise InputError(
+            f"no coordinate of {source} is in the equation; write derivatives by column, as 'u_t' for columns u and t "
+            f"(columns here: {listed(columns)})."
+        )
+    measured = [name for name in sorted(fields) if name in _measured(table, columns, fields)]
+    content = {
+        "name": source,
+        "coordinates": dict.fromkeys(name for name in columns if name in coordinates),
+        "fields": measured,
+        "hidden": sorted(fields - set(measured)),
+        "equations": list(words.equations),
+        "unknowns": unknowns,
+        "constants": constants,
+        "conditions": list(words.conditions),
+        "periodic": list(words.periodic),
+    }
+    return parse_problem(content, "the command line")
+
+
+def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
+    """`D`, `D=0.5`, `D=0.5,low=0,high=10`, `D=0.5,positive`, `D,scale=log` or `D,prior=normal(0.3, 0.05)`."""
+    text, _, prior = (part.strip() for part in text.partition(",prior="))
+    name, *rest = (part.strip() for part in text.split(","))
+    name, _, start = (part.strip() for part in name.partition("="))
+    entry: dict[str, Any] = {"start": _number(start, text)} if start else {}
+    for part in rest:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key == "positive" and not equals:
+            entry["positive"] = True
+        elif key == "scale":
+            entry["scale"] = value
+        elif key in ("low", "high"):
+            entry[key] = _number(value, text)
+        else:
+            raise InputError(f"unknown '{text}' cannot be read; write 'D', 'D=0.5' or 'D=0.5,low=0,high=10'.")
+    if prior:
+        entry["prior"] = prior
+    return normal(name), entry
+
+
+def undeclared(texts: Sequence[str], coordinates: Sequence[str], fields: Sequence[str]) -> dict[str, bool]:
+    """The names in equations that are neither coordinates nor fields, in the order in which they first appear, and
+    whether each is a field: one that is differentiated.
+
+    :param texts: Equations, right or wrong.
+    :param coordinates: Names of coordinates.
+    :param fields: Names of measured fields."""
+    found: dict[str, bool] = {}
+    for text in texts:
+        heads = {name for arguments in _CALL.findall(text) for name in _names_in(arguments)[:1]}
+        for word in _PLAIN_NAME.findall(text):
+            name = normal(word)
+            cut = _derivative(name, coordinates) if name not in fields else None
+            name, is_field = (cut[0], True) if cut else (name, name in heads)
+            if name.isidentifier() and name not in {*RESERVED, *coordinates, *fields}:
+                found[name] = found.get(name, False) or is_field
+    return found
+
+
+def _names_in(text: str) -> list[str]:
+    """The names in an equation, as its reader will spell them; what is no name it will refuse itself."""
+    return [normal(name) for name in _NAME.findall(text) if name.isidentifier()]
+
+
+def _constant(text: str) -> tuple[str, float]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    return normal(name), _number(value, text)
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"'{text}' in '{whole}' is not a number; write for example 'D=0.5'.") from None
+
+
+def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], source: str) -> tuple[set[str], set[str]]:
+    """Which names are fields and which are coordinates."""
+    fields: set[str] = set()
+    coordinates: set[str] = set()
+    for text in equations:
+        for arguments in _CALL.findall(text):
+            field, *axes = _names_in(arguments) or [""]
+            fields.add(field)
+            coordinates.update(axes)
+    bare = {name for text in equations for name in _names_in(text)} - known - RESERVED - fields - coordinates
+    for name in sorted(bare - set(columns)):
+        found = _derivative(name, columns)
+        if found is not None:
+            fields.add(found[0])
+            coordinates.update(found[1])
+    for name in sorted(bare - fields - coordinates):
+        if name in columns:
+            (coordinates if name in USUAL else fields).add(name)
+        elif _derivative(name, columns) is None:
+            raise InputError(
+                f"'{name}' is no column of {source} ({listed(columns)}) and not named as an unknown; "
+                f"correct it or add --unknown {name}."
+            )
+    return fields, coordinates
+
+
+def _derivative(name: str, columns: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+    """`u_xt` as field and coordinates; a head that is a column is preferred."""
+    cuts = [place for place, mark in enumerate(name) if mark == "_" and 0 < place < len(name) - 1]
+    found = [(name[:cut], axes) for cut in cuts if (axes := split_names(name[cut + 1 :], columns))]
+    return next((pair for pair in found if pair[0] in columns), found[0] if found else None)
+
+
+def _measured(table: pd.DataFrame, columns: Sequence[str], fields: set[str]) -> set[str]:
+    """The fields of which the table holds readings."""
+    names = Columns()
+    if names.value not in table.columns:
+        return set(columns)
+    return set(table[names.field].astype(str)) if names.field in table.columns else fields

@@ -1,0 +1,86 @@
+"""Whatever a caller has, a path, a pandas table or an xarray dataset, to readings."""
+
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+
+from napinn.data.formats import Sheet, read_file, rows_of_dataset
+from napinn.data.readings import Columns, Readings, flag_columns
+from napinn.errors import InputError
+from napinn.problem import Problem
+from napinn.problem.experiment import plain_names
+from napinn.problem.file.binding import bind_readings, check_in_box, columns_of, readings_for
+from napinn.problem.file.entries import ProblemFile
+from napinn.problem.file.loading import load_problem_file
+
+Source = str | Path | pd.DataFrame | xr.Dataset | xr.DataArray
+
+
+def read_problem(path: str | Path, data: Source) -> tuple[Problem, Readings]:
+    """The problem of a problem file and its readings, checked against each other.
+
+    :param path: Of the YAML file; `napinn new` writes one to fill in.
+    :param data: The path of a table, a DataFrame, a Dataset or a DataArray.
+    :return: Both, for `napinn.fit`.
+    :raises InputError: if a file cannot be read or they do not fit together; the message names the entry, or row and
+        column, and the remedy.
+
+    >>> text = "{coordinates: {t: [0, 3]}, fields: [u], unknowns: {k: 0.5}, equations: ['u_t = -k*u']}"
+    >>> _ = Path("problem.yaml").write_text(text)
+    >>> decay, table = napinn.read_problem("problem.yaml", pd.DataFrame({"t": [0.0, 1.0], "u": [1.0, 0.45]}))
+    >>> decay.show()
+    '∂u/∂t = −k u'
+    """
+    file = load_problem_file(Path(path))
+    return bind_readings(file, sheet_of(file, data, str(path)).table, _name(data), str(path))
+
+
+def read_readings(data: Source, problem: Problem, columns: Columns | None = None) -> Readings:
+    """Readings of a problem.
+
+    :param data: The path of a file (.csv, .tsv, .parquet, .nc, .npz, .mat), a DataFrame, a Dataset or a DataArray.
+    :param problem: Whose coordinates and fields are looked for.
+    :param columns: Which column is which; the default takes every name as it is.
+    :return: One reading for every cell that holds a number.
+    :raises InputError: if a column is missing, a cell holds no number, or a reading lies outside the problem's box.
+
+    >>> napinn.read_readings(pd.DataFrame({"t": [0.0, 1.0], "u": [1.0, 0.45]}), problem)
+    <napinn.Readings of readings: 2 of u by 1 sensor(s)>
+    """
+    columns = columns or Columns()
+    names = {columns.of(name) for name in (*problem.coordinates, *plain_names(problem.fields))}
+    names |= flag_columns(columns, plain_names(problem.fields))
+    wanted = names | {columns.value, columns.field, columns.sensor, columns.sigma, *columns.places}
+    wanted |= {columns.experiment, *((columns.group,) if columns.group else ())}
+    table = _sheet(data, wanted).table
+    readings = readings_for(problem, table, columns, _name(data))
+    check_in_box(readings, problem)
+    return readings
+
+
+def sheet_of(file: ProblemFile, data: Source, source: str) -> Sheet:
+    """The table that a problem file's readings are in."""
+    columns_of(file, source)  # What is wrong with the file itself is told with its name.
+    if isinstance(data, str | Path):
+        return read_file(Path(data), file.wanted_columns(), file.array_names())
+    return _sheet(data, file.wanted_columns())
+
+
+def _sheet(data: Source, wanted: set[str]) -> Sheet:
+    match data:
+        case pd.DataFrame():
+            named = any(name is not None for name in data.index.names)
+            return Sheet(data.reset_index() if named else data)
+        case xr.DataArray():
+            if data.name is None:
+                raise InputError("the DataArray has no name; give it the name of its field, as array.rename('u').")
+            return Sheet(rows_of_dataset(data.to_dataset(), wanted))
+        case xr.Dataset():
+            return Sheet(rows_of_dataset(data, wanted))
+        case _:
+            return read_file(Path(data), wanted)
+
+
+def _name(data: Source) -> str:
+    return str(data) if isinstance(data, str | Path) else "readings"

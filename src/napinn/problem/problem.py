@@ -1,0 +1,506 @@
+"""Problem: what the physics says, apart from any reading.
+
+Coordinates with their box, the fields (measured and hidden), the unknown coefficients, and the equations that hold
+inside the box. Boundary and initial conditions may be given and are never needed.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from napinn.data import markup
+from napinn.data.names import normal
+from napinn.errors import InputError, nearest
+from napinn.problem.equations import (
+    RESERVED,
+    Applied,
+    Condition,
+    Constant,
+    Coordinate,
+    Derivative,
+    Equation,
+    Given,
+    Leaf,
+    Names,
+    Operator,
+    PointFunction,
+    Terms,
+    Varying,
+    bind,
+    bind_condition,
+    evaluate,
+    join_operators,
+    namespace,
+    operators,
+    share_seconds,
+    symbol,
+    value_and_partials,
+    walk,
+    wanted,
+)
+from napinn.problem.equations import Unknown as UnknownLeaf
+from napinn.problem.experiment import Experiment, experiment_of, in_experiment, plain, plain_names
+from napinn.problem.observables import PART, Observable, bind_observable
+from napinn.problem.tables import Table
+from napinn.problem.units import Dimensions
+from napinn.problem.unknown import Unknown as Unknown
+from napinn.problem.varying import VaryingUnknown as VaryingUnknown
+
+MOST = {
+    "coordinate": 12,
+    "field": 100,
+    "hidden field": 100,
+    "unknown": 100,
+    "constant": 1000,
+    "table": 100,
+    "varying unknown": 4,
+}
+"""Names of each kind. What is fitted grows with each of them, and so do the compiled program and the checks of what can
+be determined: at a hundred unknowns these take seconds, at a thousand they would not end."""
+UNUSABLE = frozenset({"True", "False", "None"})
+"""Words that stand for values in an equation; other reserved words of Python may be names."""
+MOST_EQUATIONS = 200
+"""Equations, and as many conditions; each is compiled by itself."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is measured, what the physics says, and what is to be found.
+
+    :param coordinates: Each name to its range, (low, high), in which the equations hold.
+    :param fields: Names of what is measured.
+    :param equations: Texts such as `u_t = D*u_xx`, or Python functions of (point, fields, unknowns).
+    :param unknowns: Coefficients to find, each name to an `Unknown`.
+    :param constants: Numbers that are known, by name.
+    :param units: The unit of each name, as text such as `m/s`; labels, and the units of the unknowns follow from them.
+    :param name: For titles and messages.
+    :param hidden: Fields that are in the equations but in no reading.
+    :param scales: The typical size of hidden fields, by name; optional.
+    :param tables: Known functions of the coordinates, each name to a `Table`.
+    :param conditions: What holds on a face of the box, as texts such as `u = 0 at x = 1`.
+    :param periodic: Coordinates along which the fields repeat themselves.
+    :param observables: What is measured and is no field itself, by name: an expression of fields and unknowns, as text
+        such as `log10(C)`.
+    :param varying: Unknown functions of one or two coordinates, each name to a `VaryingUnknown`.
+    :param experiments: Made by `napinn.with_experiments`.
+    :raises InputError: if a name is not known, is used twice or is in no equation, or a range is not one.
+
+    >>> heat = napinn.Problem({"x": (0, 1), "t": (0, 10)}, ("T",), ("T_t = D*T_xx",), {"D": napinn.Unknown(1.0)},
+    ...                       units={"x": "m", "t": "s", "T": "K"})
+    >>> heat.show()
+    '∂T/∂t = D ∂²T/∂x²'
+    >>> heat.unit_of("D")
+    'm²/s'
+    """
+
+    coordinates: Mapping[str, tuple[float, float]]
+    fields: tuple[str, ...]
+    equations: tuple[str | PointFunction, ...]
+    unknowns: Mapping[str, Unknown] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    name: str = "problem"
+    hidden: tuple[str, ...] = ()
+    scales: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    periodic: tuple[str, ...] = ()
+    observables: Mapping[str, str] = field(default_factory=dict)
+    experiments: Mapping[str, Experiment] = field(default_factory=dict)
+    varying: Mapping[str, VaryingUnknown] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for given in ("fields", "equations", "hidden", "conditions", "periodic"):
+            object.__setattr__(self, given, tuple(getattr(self, given)))
+        _normalise(self)
+        _add_observables(self)
+        _check_names(self)
+        for name, (low, high) in self.coordinates.items():
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise InputError(
+                    f"coordinate '{name}' runs from {low} to {high}; it needs finite numbers, low before high."
+                )
+        for name, table in self.tables.items():
+            table.check_covers(name, self.coordinates)
+        _check_used(self)
+        _check_extras(self)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Every field, the measured ones first: the columns of what a network gives."""
+        return self.fields + self.hidden
+
+    @cached_property
+    def names(self) -> Names:
+        return self.names_in("")
+
+    def names_in(self, experiment: str) -> Names:
+        """What a text may contain, with the constants of one experiment or, without a name, those of all."""
+        own = self.experiments[experiment].constants if experiment else {}
+        added = {name for each in self.observables for name in (each, *self._parts(each))}
+        physical = tuple(name for name in plain_names(self.outputs) if name not in added)
+        tables = {name: table.coordinates for name, table in self.tables.items()}
+        constants = {**self.constants, **own}
+        functions = {name: unknown.of for name, unknown in self.varying.items()}
+        return Names(tuple(self.coordinates), physical, plain_names(self.unknowns), constants, tables, functions)
+
+    def _parts(self, observable: str) -> list[str]:
+        """The running integrals of an observable among the hidden fields."""
+        return [name for name in plain_names(self.hidden) if name.startswith(f"{observable}{PART}")]
+
+    def box_in(self, experiment: str) -> dict[str, tuple[float, float]]:
+        """The range of every coordinate in which the equations of an experiment hold."""
+        return {**self.coordinates, **(self.experiments[experiment].ranges if experiment else {})}
+
+    @cached_property
+    def system(self) -> tuple[Equation, ...]:
+        """The equations bound to the names, with sums of second derivatives shared where that saves work."""
+        return share_seconds(self.written)
+
+    @cached_property
+    def carried(self) -> tuple[Equation, ...]:
+        """The system as training asks a network for it: linear operators are single leaves where that saves work."""
+        return join_operators(self.system)
+
+    @cached_property
+    def stated(self) -> tuple[Equation, ...]:
+        """The equations that were given, for every experiment."""
+        return tuple(
+            self._placed_in(each, bind(source, names)) for each, names in self._scopes for source in self.equations
+        )
+
+    @cached_property
+    def written(self) -> tuple[Equation, ...]:
+        """Every equation, those of observables last."""
+        own = (self._placed_in(scope, equation) for scope, each in self.observed for equation in each.equations)
+        return (*self.stated, *own)
+
+    @cached_property
+    def observed(self) -> tuple[tuple[str, Observable], ...]:
+        """What the observables add, with the experiment that each is of."""
+        return tuple(
+            (scope, bind_observable(name, text, names, self.box_in(scope)))
+            for scope, names in self._scopes
+            for name, text in self.observables.items()
+        )
+
+    @cached_property
+    def given_conditions(self) -> tuple[Condition, ...]:
+        """The conditions that were given, each with its place, for every experiment."""
+        bound = (
+            (scope, bind_condition(text, names, self.box_in(scope)))
+            for scope, names in self._scopes
+            for text in self.conditions
+        )
+        return tuple(Condition(self._placed_in(scope, each.equation), each.at) for scope, each in bound)
+
+    @cached_property
+    def placed(self) -> tuple[Condition, ...]:
+        """Every condition with its place, those of observables last."""
+        own = (
+            Condition(self._placed_in(scope, condition.equation), condition.at)
+            for scope, each in self.observed
+            for condition in each.conditions
+        )
+        return (*self.given_conditions, *own)
+
+    @cached_property
+    def _scopes(self) -> tuple[tuple[str, Names], ...]:
+        """The names of every experiment; of a problem without experiments, its own."""
+        return tuple((each, self.names_in(each)) for each in self.experiments or ("",))
+
+    def _placed_in(self, experiment: str, equation: Equation) -> Equation:
+        return in_experiment(equation, experiment, self.unknowns) if experiment else equation
+
+    @property
+    def wanted(self) -> frozenset[Terms]:
+        """The derivatives that the equations need of the network, whichever field they are of."""
+        return wanted(self.system)
+
+    @cached_property
+    def dimensions(self) -> Dimensions:
+        """What the equations say of units; conditions are left out, because numbers in them often have a unit."""
+        return Dimensions((each.tree for each in self.stated if each.tree is not None), self.units)
+
+    def unit_of(self, name: str) -> str | None:
+        """The unit of a name: the one that was given, or of an unknown the one that follows from the equations."""
+        if name in self.varying and name not in self.units:
+            return self.dimensions.unit_of(Varying(name, self.varying[name].of))
+        if name in self.units or name not in self.unknowns:
+            # Readings of a noise group have the unit of their field.
+            return self.units.get(name, self.units.get(plain(name)))
+        return self.dimensions.unit_of(UnknownLeaf(name))
+
+    @property
+    def spline_only(self) -> str | None:
+        """The first entry that only splines can fit with, as a clause; None where a network can take the problem."""
+        for name, unknown in self.unknowns.items():
+            if unknown.prior is not None:
+                return f"unknown '{name}' has a prior"
+            if unknown.log:
+                return f"unknown '{name}' is on a logarithmic scale"
+        if self.experiments:
+            return f"the problem has {len(self.experiments)} experiments"
+        for name, varying in self.varying.items():
+            return f"unknown '{name}' varies along {' and '.join(varying.of)}"
+        return None
+
+    @property
+    def lows(self) -> tuple[float, ...]:
+        return tuple(low for low, _ in self.coordinates.values())
+
+    @property
+    def highs(self) -> tuple[float, ...]:
+        return tuple(high for _, high in self.coordinates.values())
+
+    def weights(self, unknowns: Mapping[str, Any], numeric: ModuleType) -> dict[Operator, tuple[Any, ...]]:
+        """The operators of the carried equations, with the numbers that multiply the derivatives of each, computed
+        with the functions of the module `numeric`."""
+
+        def look_up(leaf: Leaf) -> Any:
+            assert isinstance(leaf, UnknownLeaf | Constant)
+            return leaf.value if isinstance(leaf, Constant) else unknowns[leaf.name]
+
+        return {
+            operator: tuple(evaluate(factor, look_up, numeric) for _, factor in operator)
+            for operator in operators(self.carried)
+        }
+
+    def residuals(self, points: Any, values: Mapping[Terms, Any], unknowns: Mapping[str, Any]) -> Any:
+        """What is left of each equation at each point, given the field's derivatives there; see `residual_values`."""
+        return self.residual_values(self.system, points, values, unknowns)
+
+    def residual_values(
+        self,
+        equations: Sequence[Equation],
+        points: Any,
+        values: Mapping[Terms, Any],
+        unknowns: Mapping[str, Any],
+        applied: Mapping[Operator, Any] | None = None,
+    ) -> Any:
+        """The residuals of any equations in the problem's names, (n, e).
+
+        `points` are (n, d), `values` the derivatives of all fields, (n, f) each, `unknowns` one number each, and
+        `applied` the operators in carried equations. With JAX arrays as points the result is one, traced or not;
+        otherwise everything is NumPy."""
+        places = {name: points[:, index] for index, name in enumerate(self.coordinates)}
+        outputs = {name: index for index, name in enumerate(self.outputs)}
+
+        def derivative(leaf: Derivative | Applied) -> Any:
+            found = values[leaf.terms] if isinstance(leaf, Derivative) else (applied or {})[leaf.operator]
+            return found[:, outputs[leaf.field]]
+
+        return namespace(points).stack(self.evaluated(equations, places, derivative, unknowns), axis=1)
+
+    def evaluated(
+        self,
+        equations: Sequence[Equation],
+        places: Mapping[str, Any],
+        derivative: Callable[[Derivative | Applied], Any],
+        unknowns: Mapping[str, Any],
+    ) -> list[Any]:
+        """The residuals of each equation, its derivatives looked up wherever they come from."""
+        like = next(iter(places.values()))
+        numeric = namespace(like)
+        look_up = self.look_up(places, derivative, unknowns)
+        return [numeric.broadcast_to(equation.residual(look_up, numeric), like.shape) for equation in equations]
+
+    def linearised(
+        self,
+        equation: Equation,
+        points: np.ndarray,
+        values: Mapping[Terms, np.ndarray],
+        unknowns: Mapping[str, float],
+    ) -> tuple[Any, dict[Leaf, Any]]:
+        """The residual of one equation, and its partial derivatives with respect to the derivatives of fields and the
+        unknowns in it, in NumPy; arguments as for `residual_values`.
+
+        An unknown or a derivative that the residual does not depend on has no entry, and any of the values may be one
+        number for all points. Only an equation that came as a Python function needs JAX for this."""
+        places = {name: points[:, index] for index, name in enumerate(self.coordinates)}
+        outputs = {name: index for index, name in enumerate(self.outputs)}
+
+        def derivative(leaf: Derivative | Applied) -> np.ndarray:
+            assert isinstance(leaf, Derivative)
+            return values[leaf.terms][:, outputs[leaf.field]]
+
+        look_up = self.look_up(places, derivative, unknowns)
+        if equation.tree is not None:
+            return value_and_partials(equation.tree, look_up)
+        from napinn.problem.equations.traced import function_partials
+
+        return function_partials(equation, look_up, points.shape[0])
+
+    def on_face(self, condition: Condition, points: np.ndarray) -> np.ndarray:
+        """Points of the box, moved onto the face of a condition."""
+        face, names = points.copy(), list(self.coordinates)
+        for name, value in condition.at.items():
+            face[:, names.index(name)] = value
+        return face
+
+    def look_up(
+        self,
+        places: Mapping[str, Any],
+        derivative: Callable[[Derivative | Applied], Any],
+        unknowns: Mapping[str, Any],
+    ) -> Callable[[Leaf], Any]:
+        """The value of any leaf of an equation: `places` are the coordinates by name, `derivative` gives derivatives of
+        fields, and `unknowns` one number each."""
+        like = next(iter(places.values()))
+        numeric = namespace(like)
+
+        def look_up(leaf: Leaf) -> Any:
+            match leaf:
+                case Coordinate(name):
+                    return places[name]
+                case Derivative() | Applied():
+                    return derivative(leaf)
+                case UnknownLeaf(name):
+                    return unknowns[name]
+                case Varying(name, axes, along):
+                    grids = np.broadcast_arrays(*(np.asarray(places[axis], float) for axis in axes))
+                    where = np.stack([grid.reshape(-1) for grid in grids], axis=1)
+                    return unknowns[name](where, along).reshape(grids[0].shape)
+                case Constant(_, value):
+                    return numeric.asarray(value, like.dtype)
+                case Given(name, axes):
+                    return self.tables[name].at([places[axis] for axis in axes])
+
+        return look_up
+
+    def _repr_html_(self) -> str:
+        """The problem in a notebook: its equations, and what they are about."""
+        axes = [(name, f"{low:g}", f"{high:g}", self.units.get(name, "")) for name, (low, high) in
+                self.coordinates.items()]  # fmt: skip
+        kinds = [*((name, "measured") for name in self.fields), *((name, "hidden") for name in self.hidden)]
+        fields = [(name, kind, self.units.get(name, "")) for name, kind in kinds]
+        bounds = [(name, *("" if each is None else f"{each:g}" for each in (one.start, one.low, one.high)),
+                   self.unit_of(name) or "") for name, one in self.unknowns.items()]  # fmt: skip
+        known = [(name, f"{value:g}") for name, value in self.constants.items()]
+        return markup.block(
+            f"Problem: {self.name}",
+            [
+                markup.formulas(self.show().splitlines()),
+                markup.table(("unknown", "start", "low", "high", "unit"), bounds),
+                markup.fold("Coordinates", markup.table(("name", "from", "to", "unit"), axes)),
+                markup.fold("Fields", markup.table(("name", "kind", "unit"), fields)),
+                markup.fold("Constants", markup.table(("name", "value"), known)),
+            ],
+        )
+
+    def show(self) -> str:
+        """The equations, and the conditions if there are any, as mathematics, one a line."""
+        repeats = [f"periodic in {symbol(name)}" for name in self.periodic]
+        parts = (*self.stated, *(each for _, each in self.observed), *self.given_conditions)
+        return "\n".join([*dict.fromkeys(part.shown for part in parts), *repeats])
+
+
+def _normalise(problem: Problem) -> None:
+    """Bring all names to the form in which Python's reader gives those of an equation."""
+    for given in ("fields", "hidden", "periodic"):
+        object.__setattr__(problem, given, tuple(normal(name) for name in getattr(problem, given)))
+    for given in ("coordinates", "unknowns", "constants", "units", "scales", "tables", "observables", "varying"):
+        entries = getattr(problem, given)
+        found = {normal(name): entry for name, entry in entries.items()}
+        if len(found) < len(entries):
+            twice = next(name for name in found if sum(normal(other) == name for other in entries) > 1)
+            raise InputError(f"'{twice}' is declared twice under {given}, in characters that only look different.")
+        object.__setattr__(problem, given, found)
+
+
+def _add_observables(problem: Problem) -> None:
+    """Observables are measured fields; the running integrals in them are hidden ones."""
+    if problem.experiments or not problem.observables:
+        return
+    fields = tuple(name for name in problem.observables if name not in problem.fields)
+    object.__setattr__(problem, "fields", problem.fields + fields)
+    known = {name for each in problem.observables for name in problem._parts(each)}
+    hidden = tuple(name for _, each in problem.observed for name in each.hidden if name not in known)
+    object.__setattr__(problem, "hidden", problem.hidden + hidden)
+    for derived in ("observed", "_scopes", "names"):
+        problem.__dict__.pop(derived, None)
+
+
+def _check_names(problem: Problem) -> None:
+    if not problem.coordinates:
+        raise InputError("the problem has no coordinates; name at least one, for example 't'.")
+    if not problem.fields:
+        raise InputError("the problem has no fields; name at least one, for example 'u'.")
+    if not problem.equations:
+        raise InputError("the problem has no equations; give at least one, for example 'u_t = D*u_xx'.")
+    for kind, texts in (("equations", problem.equations), ("conditions", problem.conditions)):
+        if len(texts) > MOST_EQUATIONS:
+            raise InputError(f"the problem has {len(texts)} {kind}, and napinn takes at most {MOST_EQUATIONS}.")
+    seen: dict[str, str] = {}
+    groups = {
+        "coordinate": problem.coordinates,
+        "field": problem.fields,
+        "hidden field": problem.hidden,
+        "unknown": problem.unknowns,
+        "constant": problem.constants,
+        "table": problem.tables,
+        "varying unknown": problem.varying,
+    }
+    for kind, names in groups.items():
+        if len(names) > MOST[kind]:
+            raise InputError(f"the problem has {len(names)} {kind}s, and napinn takes at most {MOST[kind]}; use fewer.")
+        for name in names:
+            if not (plain(name) if experiment_of(name) in problem.experiments else name).isidentifier() or (
+                name in UNUSABLE
+            ):
+                raise InputError(
+                    f"{kind} '{name}' is not a usable name; use letters, digits and underscores, a letter first."
+                )
+            if name in RESERVED:
+                raise InputError(f"{kind} '{name}' has the name of a function or of π; choose another.")
+            if name in seen:
+                raise InputError(f"'{name}' is declared as {seen[name]} and as {kind}; names must differ.")
+            seen[name] = kind
+    for name, kind in seen.items():
+        if problem.names.partial(name) is not None or problem.names.slope(name) is not None:
+            raise InputError(f"{kind} '{name}' reads like a derivative of a field; choose another name.")
+    for name, value in problem.constants.items():
+        if not math.isfinite(value):
+            raise InputError(f"constant '{name}' is {value}; it must be a finite number.")
+
+
+def _check_used(problem: Problem) -> None:
+    used_fields = {derivative.field for equation in problem.written for derivative in equation.needs}
+    for name in problem.outputs:
+        if name not in used_fields:
+            raise InputError(f"field '{name}' is in no equation; remove it or add the equation that it obeys.")
+    bound = (*problem.written, *(condition.equation for condition in problem.placed))
+    used_unknowns = {name for equation in bound for name in equation.unknowns}
+    used_unknowns |= {
+        leaf.name for each in bound if each.tree is not None for leaf in walk(each.tree) if isinstance(leaf, Varying)
+    }
+    for name in (*problem.unknowns, *problem.varying):
+        if name not in used_unknowns:
+            raise InputError(
+                f"unknown '{name}' is in no equation, so no reading can determine it; remove it or use it."
+            )
+
+
+def _check_extras(problem: Problem) -> None:
+    for name, scale in problem.scales.items():
+        if name not in problem.hidden:
+            raise InputError(
+                f"a scale is given for '{name}', which is not a hidden field; its readings give its scale."
+            )
+        if not (math.isfinite(scale) and scale > 0.0):
+            raise InputError(f"the scale of hidden field '{name}' is {scale}; it must be a finite number above 0.")
+    for name, varying in problem.varying.items():
+        for axis in varying.of:
+            if axis not in problem.coordinates:
+                raise InputError(
+                    f"unknown '{name}' varies along '{axis}', which is not a coordinate; "
+                    f"{nearest(axis, problem.coordinates)}"
+                )
+    for name in problem.periodic:
+        if name not in problem.coordinates:
+            raise InputError(f"periodic '{name}' is not a coordinate; {nearest(name, problem.coordinates)}")

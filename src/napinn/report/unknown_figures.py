@@ -1,0 +1,80 @@
+"""Figures of what was found of the unknowns: profiles of the likelihood and correlations."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from napinn.field.splines.functions import nodes_of
+from napinn.problem.equations import symbol
+from napinn.report.figures import FIELD_MAP, GOOD, LINE, new_figure, title
+from napinn.report.labels import label
+from napinn.results.profiles import THRESHOLD
+from napinn.results.result import FitResult
+
+HIGHEST = 2.5
+"""Times the threshold to which the axis of a profile reaches."""
+
+
+def panels(count: int) -> tuple[Axes, ...]:
+    """Empty axes for so many drawings, three a row."""
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure, found = new_figure(3.7 * columns + 1.8 * (columns == 1), 3.2 * rows, columns, rows)
+    for panel in found[count:]:
+        figure.delaxes(panel)
+    return tuple(found[:count])
+
+
+def draw_profile(result: FitResult, name: str, axes: Axes) -> None:
+    """The profile of one unknown, with its threshold and its interval."""
+    profile = result.profiles[name]
+    axes.plot(profile.values, profile.rises, "o-", color=LINE, markersize=3, linewidth=1.4)
+    axes.axhline(THRESHOLD, color="grey", linewidth=0.8, linestyle=":")
+    for end in (profile.low, profile.high):
+        if np.isfinite(end):
+            axes.axvline(end, color=GOOD, linewidth=0.9, linestyle="--")
+    axes.set_ylim(-0.1, HIGHEST * THRESHOLD)
+    inside = profile.values[profile.rises < HIGHEST * THRESHOLD]
+    if len(inside) > 1:
+        margin = 0.1 * float(np.ptp(inside))
+        axes.set_xlim(float(inside.min()) - margin, float(inside.max()) + margin)
+    axes.set_xlabel(label(result.problem, name))
+    axes.set_ylabel("loss of log-likelihood [nats]")
+    title(axes, f"{symbol(name)}: {profile.kind.value}")
+
+
+def draw_function(result: FitResult, name: str, axes: Axes) -> None:
+    """An unknown function: a curve with its 95 % band, or a map."""
+    function = result.functions[name]
+    if len(function.coordinates) == 2:
+        count = 101
+        places = nodes_of(function.space, count)
+        grids = [places[:, number].reshape(count, count) for number in range(2)]
+        values = function(places).reshape(count, count)
+        image = axes.pcolormesh(*grids, values, cmap=FIELD_MAP, shading="gouraud", rasterized=True)
+        axes.figure.colorbar(image, ax=axes, label=label(result.problem, name))
+        axes.set_ylabel(label(result.problem, function.coordinates[1]))
+    else:
+        places = nodes_of(function.space, 601)
+        low, high = function.band(places)
+        axes.fill_between(places[:, 0], low, high, color=GOOD, alpha=0.25, linewidth=0, label="95 % band")
+        axes.plot(places[:, 0], function(places), color=LINE, linewidth=1.6)
+        axes.set_ylabel(label(result.problem, name))
+        axes.legend()
+    axes.set_xlabel(label(result.problem, function.coordinates[0]))
+    title(axes, symbol(name))
+
+
+def draw_correlation(result: FitResult, correlation: np.ndarray, axes: Axes) -> None:
+    """The correlations of all unknowns as a map with numbers."""
+    names = [symbol(name) for name in result.problem.unknowns]
+    image = axes.imshow(correlation, cmap="RdBu", vmin=-1.0, vmax=1.0)
+    axes.figure.colorbar(image, ax=axes, label="correlation")
+    places = range(len(names))
+    axes.set_xticks(places, names)
+    axes.set_yticks(places, names)
+    for row in places:
+        for column in places:
+            value = float(correlation[row, column])
+            dark = "white" if abs(value) > 0.6 else "black"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=dark, fontsize=8)
+    title(axes, "Correlation of the unknowns")

@@ -1,0 +1,1 @@
+"""What a fit gives back, whatever engine found it, and the contracts of methods and models."""

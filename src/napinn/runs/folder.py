@@ -1,0 +1,374 @@
+"""A run on disk: written once, read back without pickle.
+
+Arrays are stored by the path of their leaf in the tree that the settings rebuild, so a file can only fill in numbers:
+it cannot choose a class, a shape or a path."""
+
+import contextlib
+import platform
+import shutil
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from napinn.data.flags import scheme_named
+from napinn.data.formats import csv_text
+from napinn.data.readings import Readings
+from napinn.diagnostics.sensors import judge_sensors
+from napinn.engines.base import Progress, backend_of
+from napinn.engines.request import Request, problem_settings
+from napinn.errors import InputError, storing
+from napinn.fitting import fit
+from napinn.problem import Problem
+from napinn.results.intervals import Interval, Uncertainty
+from napinn.results.model import FittedModel
+from napinn.results.profiles import described
+from napinn.results.profiles import restored as restored_profiles
+from napinn.results.recipe import Recipe
+from napinn.results.result import FitResult, FitStatus
+from napinn.runs.loggers import LIVE_FILES, LOG, PROGRESS
+from napinn.runs.readings_file import FLAGGED, readings_dataset
+from napinn.runs.request import (
+    MANY_READINGS,
+    READINGS,
+    REQUEST,
+    TABLES,
+    Wishes,
+    read_readings,
+    read_request,
+    read_wishes,
+    request_of,
+    write_readings,
+    write_request,
+    write_tables,
+)
+from napinn.runs.verification import VERIFICATION
+from napinn.storage.arrays import saved_arrays, write_arrays
+from napinn.storage.atomic import UNFINISHED, atomic_path, write_atomic
+from napinn.storage.checkpoints import EVERY, Checkpoints
+from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
+from napinn.storage.json_files import FORMAT, as_json, read_settings
+from napinn.storage.lock import LOCK, held
+from napinn.storage.outputs import RUN_FILES
+from napinn.storage.settings import encode
+
+RESULT, MODEL, CERTAINTY = "result.json", "model.npz", "certainty.npz"
+PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
+BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
+"""All that the folder of a fit may hold before it has a result."""
+
+
+def read_by(run: Path) -> list[Path]:
+    """What no command may replace: the files of a run, whether they are there or not, and those it was fitted to."""
+    try:
+        named = read_wishes(run).inputs
+    except InputError:
+        named = ()
+    return [*(run / name for name in sorted(RUN_FILES)), *(run / name for name in named)]
+
+
+def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
+    """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours.
+
+    What was there is removed, so none of the `inputs` may lie in it."""
+    try:
+        if folder.exists():
+            _clear(folder, overwrite, whole, inputs)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def _clear(folder: Path, overwrite: bool, whole: str, inputs: Sequence[Path]) -> None:
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder for the run.")
+    if any(folder.iterdir()):
+        _check_outside(folder, inputs)
+        if not overwrite:
+            raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
+        if not ((folder / whole).exists() or _only_begun(folder)):
+            raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
+        with held(folder):
+            _empty(folder)
+
+
+def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
+    for path in inputs:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path} would be lost if {folder} were overwritten; name another folder with --out.")
+
+
+def _only_begun(folder: Path) -> bool:
+    """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
+    found = {path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED)}
+    # The lock is the first that a fit writes, while its method is made; other files beside it need a better sign.
+    return found == {LOCK} or (bool({PROGRESS, REQUEST} & found) and found <= BEGUN)
+
+
+def _empty(folder: Path) -> None:
+    """Remove all but the lock, which keeps another fit from beginning here in the meantime."""
+    try:
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
+    except OSError as error:
+        raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
+
+
+def begin(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
+    """Put down what is asked for, before any training."""
+    try:
+        write_request(request, folder, wishes)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written to: {error.strerror}.") from None
+
+
+def resume(
+    folder: Path | str,
+    *,
+    problem: Problem | None = None,
+    progress: Progress | None = None,
+    every: float = EVERY,
+) -> FitResult:
+    """Continue a fit that was killed or interrupted from its newest checkpoint; the numbers are those of a fit that was
+    never stopped.
+
+    :param folder: Of the run.
+    :param problem: Needed only where an equation was a Python function, which no file can hold.
+    :param progress: A function that is called now and then with a snapshot; default none.
+    :param every: Seconds between two checkpoints. Default 60.
+    :return: The finished fit; `napinn.save` writes it.
+    :raises InputError: if the folder has no request, or its checkpoint is damaged or of another run.
+
+    >>> napinn.resume("no-such-run")
+    Traceback (most recent call last):
+    napinn.errors.InputError: no-such-run does not exist; check the path of the run folder.
+    """
+    folder = Path(folder)
+    asked = read_request(folder, problem)
+    kept = Checkpoints(folder, every)
+    with held(folder):
+        return fit(
+            asked.problem, asked.readings, asked.method, seed=asked.seed, progress=progress, checkpoints=kept,
+            resume=True,
+        )  # fmt: skip
+
+
+def save(result: FitResult, folder: Path | str, *, same_fit: bool = False, flags: str | None = None) -> None:
+    """Write a result to a folder: what `load` needs, and the tables and field that people want. Each file is complete
+    or
+    not there.
+
+    :param result: A finished fit.
+    :param folder: Where to; it is made if need be.
+    :param same_fit: Whether the folder holds the same fit with less known of it, so that its trust check still holds.
+    :param flags: `qartod`, `argo` or `saqc` adds quality flags to the tables and writes `readings.nc`; the default is
+        what
+        the folder's request asks for, which is none unless it was fitted with `--flags`.
+    :raises StorageError: if the disk is full or the folder cannot be written to.
+
+    >>> napinn.save(result, "runs/first", flags="qartod")
+    >>> sorted(path.name for path in Path("runs/first").glob("*.nc"))
+    ['field.nc', 'readings.nc']
+    """
+    folder = Path(folder)
+    if flags is None:
+        with contextlib.suppress(InputError):
+            flags = read_wishes(folder).flags
+    else:
+        scheme_named(flags)
+    with storing(f"the run could not be saved to {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not same_fit:
+            (folder / VERIFICATION).unlink(missing_ok=True)
+        _write(result, folder, flags)
+
+
+def _write(result: FitResult, folder: Path, flags: str | None) -> None:
+    write_arrays(folder / MODEL, result.model.arrays())
+    if result.uncertainty is not None:
+        write_arrays(folder / CERTAINTY, result.uncertainty.spread.arrays())
+    write_tables(result.problem, folder)
+    write_readings(result.readings_table(flags), folder)
+    write_atomic(folder / "sensors.csv", csv_text(result.sensors_table(flags), index=True))
+    if flags is not None:
+        with atomic_path(folder / FLAGGED) as beside:
+            readings_dataset(result, scheme_named(flags)).to_netcdf(beside, engine="h5netcdf")
+    write_atomic(folder / "history.csv", result.history.to_csv(index=False))
+    with atomic_path(folder / "field.nc") as beside:
+        field_grid(result).to_netcdf(beside, engine="h5netcdf")
+    # Last, so that a folder with a result.json is whole.
+    write_atomic(folder / RESULT, as_json(describe(result)))
+    (folder / PROGRESS).unlink(missing_ok=True)
+    if result.status is not FitStatus.INTERRUPTED:
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
+    """A saved run.
+
+    :param folder: A folder that `napinn.save` or `napinn fit` has written.
+    :param problem: Needed only where an equation was a Python function, which no file can hold.
+    :return: The result as it was saved; sensors are judged again from the saved predictions.
+    :raises InputError: if the folder holds no finished run, or its files do not fit together.
+
+    >>> napinn.save(result, "runs/saved")
+    >>> napinn.load("runs/saved").unknowns == result.unknowns
+    True
+    """
+    folder = Path(folder)
+    description = read_settings(folder / RESULT)
+    table = read_readings(folder)
+    _check_model(folder)
+    asked = request_of(description, folder, table, problem)
+    annotated = _annotations(table, asked.readings)
+    try:
+        with saved_arrays(folder / MODEL) as arrays:
+            model = backend_of(asked.method).restore(asked, arrays, bool(description["has_law"]))
+        return FitResult(
+            problem=asked.problem,
+            method=asked.method,
+            readings=asked.readings,
+            seed=asked.seed,
+            model=model,
+            unknowns={name: float(description["unknowns"][name]) for name in asked.problem.unknowns},
+            predicted=annotated["predicted"],
+            reliability=annotated["reliability"],
+            history=pd.read_csv(folder / "history.csv"),
+            status=FitStatus[description["status"]],
+            seconds=float(description["seconds"]),
+            verdicts=judge_sensors(asked.problem, asked.readings, annotated["predicted"], asked.method.false_alarms),
+            notes=tuple(map(str, description.get("notes", ()))),
+            uncertainty=_uncertainty(folder / CERTAINTY, description, asked.method, model),
+            profiles=restored_profiles(description.get("profiles", {})),
+            held_out=_held_out(description.get("held_out"), len(asked.readings)),
+        )
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"{folder} is not a complete run: its files do not fit together.") from None
+
+
+def _check_model(folder: Path) -> None:
+    """Refuse a model file that is missing or torn before the settings of a network import JAX."""
+    try:
+        with saved_arrays(folder / MODEL):
+            pass
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"{folder} is not a complete run: its files do not fit together.") from None
+
+
+def _held_out(numbers: Any, count: int) -> np.ndarray | None:
+    """Which of so many readings were held out, from their numbers as `describe` writes them."""
+    if numbers is None:
+        return None
+    found, chosen = np.zeros(count, bool), [int(number) for number in str(numbers).split()]
+    if not all(0 <= number < count for number in chosen):
+        raise ValueError("no such reading")
+    found[chosen] = True
+    return found
+
+
+def describe(result: FitResult) -> dict[str, Any]:
+    """The run as one JSON object: what was asked, what came out, and on what it ran."""
+    return {
+        "format": FORMAT,
+        "status": result.status.name,
+        "message": result.status.value,
+        "notes": list(result.notes),
+        "unknowns": dict(result.unknowns),
+        **({} if result.uncertainty is None else _told(result.uncertainty)),
+        **({"profiles": described(result.profiles)} if result.profiles else {}),
+        "readings": {
+            "source": result.readings.source,
+            "count": len(result.readings),
+            "flagged": int(result.flagged.sum()),
+            "sensors": len(set(result.readings.sensors)),
+            "faulty_sensors": {sensor: row.verdict for sensor, row in result.faulty_sensors().iterrows()},
+            "wide": result.readings.wide,
+            "missing_rows": result.readings.missing_rows,
+            "columns": encode(result.readings.columns),
+        },
+        "noise": {name: {"centre": noise.centre, "scale": noise.scale} for name, noise in result.noise.items()},
+        "seed": result.seed,
+        "seconds": round(result.seconds, 3),
+        "steps": result.method.steps,
+        "precision": "float64" if result.method.double else "float32",
+        "device": backend_of(result.method).device(),
+        "versions": versions(),
+        "problem": problem_settings(result.problem),
+        "method": encode(result.method),
+        "has_law": bool(result.noise),
+        **({} if result.held_out is None else {"held_out": " ".join(map(str, np.flatnonzero(result.held_out)))}),
+    }
+
+
+def _told(uncertainty: Uncertainty) -> dict[str, Any]:
+    """Intervals in plain values; an open end, which JSON has no number for, is null."""
+    entries = {name: vars(interval) for name, interval in uncertainty.intervals.items()}
+    told: dict[str, Any] = {
+        "intervals": {name: {key: _plain(x) for key, x in each.items()} for name, each in entries.items()},
+        "intervals_from": uncertainty.source,
+    }
+    if uncertainty.correlation is not None:
+        told["correlation"] = [[_plain(x) for x in row] for row in uncertainty.correlation]
+    if uncertainty.undetermined:
+        told["undetermined"] = list(uncertainty.undetermined)
+    return told
+
+
+def _plain(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def _uncertainty(path: Path, description: dict[str, Any], method: Recipe, model: FittedModel) -> Uncertainty | None:
+    if "intervals" not in description:
+        return None
+    if not isinstance(description["intervals"], dict):
+        raise InputError(f"{path.parent}: its intervals are not given by name.")
+    opened = {"low": -np.inf, "high": np.inf, "error": np.inf, "drift": 0.0}
+    intervals = {
+        str(name): Interval(**{key: none if entry[key] is None else float(entry[key]) for key, none in opened.items()})
+        for name, entry in description["intervals"].items()
+    }
+    with saved_arrays(path) as arrays:
+        spread = backend_of(method).restore_spread(model, arrays)
+    return Uncertainty(
+        intervals,
+        str(description["intervals_from"]),
+        spread,
+        _correlation(description.get("correlation"), len(description["unknowns"])),
+        tuple(map(str, description.get("undetermined", ()))),
+    )
+
+
+def _correlation(rows: list[list[float | None]] | None, count: int) -> np.ndarray | None:
+    if rows is None:
+        return None
+    return np.array([[np.nan if x is None else float(x) for x in row] for row in rows]).reshape(count, count)
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
+
+
+def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarray]:
+    found = {}
+    for name in ("predicted", "reliability"):
+        wanted = readings.added_columns(name)
+        if not set(wanted) <= set(table.columns):
+            raise InputError(
+                f"{readings.source}: the run's {READINGS} has no column '{wanted[0]}', so it is not whole."
+            )
+        columns = table[wanted].apply(pd.to_numeric, errors="coerce")
+        found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]
+    return found
+
+
+def field_grid(result: FitResult) -> Any:
+    """A grid fine enough to look at: about 200,000 nodes whatever the number of coordinates."""
+    dimensions = len(result.problem.coordinates)
+    return result.grid({1: 1001, 2: 301, 3: 61}.get(dimensions, 17))

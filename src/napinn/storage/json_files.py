@@ -1,0 +1,50 @@
+"""The JSON files of a run: their format number, and how they are read and written."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from napinn.errors import InputError
+
+FORMAT = 2
+"""The format of the files of a run; a run of another format is refused."""
+LARGEST_JSON = 64 * 2**20
+"""Bytes: no run of napinn writes a JSON file as large as this."""
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """A settings file of a run, checked for its size and format."""
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a plain file.")
+        if path.stat().st_size > LARGEST_JSON:
+            raise InputError(f"{path} is larger than any run of napinn writes it.")
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        check_run(path.parent)
+        raise InputError(f"{path.parent} holds no finished run: {path.name} is missing.") from None
+    except NotADirectoryError:
+        raise InputError(f"{path.parent} is a file; give the run folder.") from None
+    except (OSError, ValueError, RecursionError):
+        raise InputError(f"{path} cannot be read as JSON.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not describe a run.")
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"{path.parent} was written in format {content.get('format')}; this napinn reads format {FORMAT}."
+        )
+    return content
+
+
+def check_run(folder: Path) -> None:
+    """Tell a mistyped name from a folder that holds no run."""
+    if not os.path.lexists(folder):
+        raise InputError(f"{folder} does not exist; check the path of the run folder.")
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; give the run folder.")
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,1 @@
+"""Benchmarks with a known truth, many jobs at once, and the paper's tables and figures."""

@@ -1,0 +1,143 @@
+"""`napinn reproduce discovery`: one row a case, appended when it is done, so that a stopped study can be continued."""
+
+import csv
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from napinn.discovery.discover import REFIT_SECONDS, discover
+from napinn.discovery.found import Discovery
+from napinn.discovery.polynomial import factor_between
+from napinn.discovery.terms import read_term
+from napinn.errors import InputError
+from napinn.problem.equations import Names
+from napinn.studies.discovery.truths import noise_readings, record
+from napinn.studies.paper.provenance import commit
+
+NOISE, OUTLIERS = (0.01, 0.1, 0.2, 0.5), (0.0, 0.05, 0.15)
+FIELDS = ("kdv", "kuramoto_sivashinsky", "porous_medium")
+SERIES = ("van_der_pol", "lorenz", "lotka_volterra", "fitzhugh_nagumo")
+SEEDS, NOISE_SEEDS = 10, 20
+KEYS = ["equation", "layout", "noise", "outliers", "seed", "method"]
+COLUMNS = [*KEYS, "right", "true_positivity", "error", "seconds", "found", "commit"]
+METHOD = "napinn"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One discovery: the equation, where it is read, how it is corrupted."""
+
+    equation: str
+    layout: str
+    noise: float
+    outliers: float
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.equation, self.layout, f"{self.noise:g}", f"{self.outliers:g}", str(self.seed), METHOD)
+
+
+def cases() -> Iterator[Case]:
+    """What must hold comes first."""
+    yield from (Case("pure_noise", "series", 1.0, 0.0, seed) for seed in range(NOISE_SEEDS))
+    for seed, name in itertools.product(range(SEEDS), SERIES):
+        yield Case(name, "series", 0.1, 0.1, seed)
+    for outliers, noise, name in itertools.product((0.0, 0.15, 0.05), NOISE, FIELDS):
+        yield Case(name, "grid", noise, outliers, 0)
+    yield from (Case(name, "225 sensors", 0.1, 0.05, 0) for name in ("kdv", "lambda_omega"))
+    for outliers, noise in itertools.product(OUTLIERS, NOISE):
+        yield Case("lambda_omega", "grid", noise, outliers, 0)
+    for outliers, noise, name in itertools.product(OUTLIERS, NOISE, (*FIELDS, "lambda_omega")):
+        if (outliers, noise) != (0.05, 0.1) or name not in ("kdv", "lambda_omega"):
+            yield Case(name, "225 sensors", noise, outliers, 0)
+
+
+def run_discovery(path: Path, matching: str = "", told: Callable[[str], None] = print) -> pd.DataFrame:
+    """Run every case that the file does not hold yet.
+
+    :param path: CSV file, one row a case; made where it is missing.
+    :param matching: Only cases whose equation or layout holds this text.
+    :param told: Is given one line a case."""
+    if path.suffix != ".csv":
+        raise InputError(f"{path} is no .csv file; name one for the rows of the study.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = known_rows(path)
+    for case in cases():
+        if case.key in known or (matching and matching not in case.equation and matching not in case.layout):
+            continue
+        row = run_case(case)
+        append(path, row)
+        told(f"{case.equation} {case.layout} noise {case.noise:g} outliers {case.outliers:g}: "
+             f"{'right' if row['right'] else 'wrong'}, {row['seconds']} s")  # fmt: skip
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+
+
+def run_case(case: Case) -> dict[str, Any]:
+    """One discovery and its score; seconds are processor time."""
+    if case.equation == "pure_noise":
+        readings = noise_readings(case.seed)
+    else:
+        readings = record(case.equation).readings(case.noise, case.outliers, case.seed, case.layout == "225 sensors")
+    begun = time.process_time()
+    # A joint refit of so many readings would not end in seconds, and its estimate alone takes some.
+    found = discover(readings, seed=case.seed, refit_seconds=REFIT_SECONDS if case.layout == "series" else 0.0)
+    seconds = time.process_time() - begun
+    truth = record(case.equation).truth
+    scores = score(found, truth, tuple(readings.coordinates), tuple(readings.fields))
+    return {
+        **dict(zip(KEYS, case.key, strict=True)), **scores, "seconds": f"{seconds:.1f}",
+        "found": found.show().replace("\n", "; "), "commit": commit(),
+    }  # fmt: skip
+
+
+def score(
+    found: Discovery, truth: dict[str, Any] | Any, coordinates: tuple[str, ...], fields: tuple[str, ...]
+) -> dict[str, Any]:
+    """Right terms or not, TP / (TP + FN + FP), and the largest relative error of a coefficient."""
+    if not any(truth.values()):
+        return {"right": not any(e.claimed for e in found.equations), "true_positivity": "", "error": ""}
+    names = Names(coordinates, fields, (), {})
+    hits = misses = extra = 0
+    error = 0.0
+    for equation, (_, terms) in zip(found.equations, truth.items(), strict=True):
+        wanted = {text: read_term(text, names).normal for text in terms}
+        left = dict(wanted)
+        for term in equation.terms:
+            normal = read_term(term.text, names).normal
+            match = [text for text, other in left.items() if factor_between(normal, other) is not None]
+            if not match:
+                extra += 1
+                continue
+            factor = factor_between(normal, left.pop(match[0]))
+            assert factor is not None
+            hits += 1
+            error = max(error, abs(term.coefficient * factor / terms[match[0]] - 1.0))
+        misses += len(left)
+    right = misses == extra == 0
+    return {
+        "right": right,
+        "true_positivity": f"{hits / (hits + misses + extra):.3f}",
+        "error": f"{error:.5f}" if hits else "",
+    }
+
+
+def known_rows(path: Path) -> set[tuple[str, ...]]:
+    if not path.exists():
+        return set()
+    with path.open(newline="", encoding="utf-8") as file:
+        return {tuple(row[name] for name in KEYS) for row in csv.DictReader(file)}
+
+
+def append(path: Path, row: dict[str, Any]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        if new:
+            writer.writeheader()
+        writer.writerow(row)

@@ -1,0 +1,135 @@
+"""Jobs on this machine: a few slots, each with a worker process that it feeds and replaces.
+
+A slot is a thread that waits on its worker's pipe; it posts events to the one queue that the caller reads. A worker
+serves several jobs, since starting Python and JAX can take longer than a small fit. It is replaced when it has died,
+when a job failed in it, since what an exception leaves behind is unknown, and when it has lived long enough for its
+start not to matter, since JAX keeps whatever it has compiled.
+"""
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+
+from napinn.studies.jobs.cores import Place, own_cores, places
+from napinn.studies.jobs.events import Ended, Event, Moved, Started
+from napinn.studies.jobs.interpreter import Death, Interpreter
+from napinn.studies.jobs.job import Job
+from napinn.studies.jobs.work import Report, request_for
+
+LONG_ENOUGH = 60.0
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+@dataclass
+class Desk:
+    """What the slots share."""
+
+    pending: deque[Job]
+    allowed: Sequence[str]
+    retries: int
+    posted: "queue.SimpleQueue[Event | BaseException]" = field(default_factory=queue.SimpleQueue)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    started: list[Interpreter] = field(default_factory=list)
+
+
+def events(
+    jobs: Sequence[Job], allowed: Sequence[str], workers: int | None, retries: int
+) -> Generator[Event, None, None]:
+    """Run the jobs; closing the iterator early stops the workers."""
+    desk = Desk(deque(jobs), allowed, retries)
+    # The machine is divided by `workers`, not by the jobs left: see cores.py.
+    slots = places(len(own_cores()) if workers is None else workers)[: len(jobs)]
+    threads = [threading.Thread(target=_serve, args=(desk, place), daemon=True) for place in slots]
+    try:
+        for thread in threads:
+            thread.start()
+        left = len(jobs)
+        while left:
+            event = _next(desk)
+            left -= isinstance(event, Ended)
+            yield event
+    finally:
+        desk.stopping.set()
+        for interpreter in tuple(desk.started):
+            interpreter.kill()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+def _next(desk: Desk) -> Event:
+    while True:
+        try:
+            # Windows delivers Ctrl-C between waits only.
+            event = desk.posted.get(timeout=SECONDS_BETWEEN_LOOKS)
+        except queue.Empty:
+            continue
+        if isinstance(event, BaseException):
+            raise event
+        return event
+
+
+def _serve(desk: Desk, place: Place) -> None:
+    try:
+        interpreter = None
+        while desk.pending and not desk.stopping.is_set():
+            interpreter = _see_through(desk, place, interpreter)
+        if interpreter is not None:
+            _end(desk, interpreter)
+    except BaseException as error:
+        desk.posted.put(error)
+
+
+def _see_through(desk: Desk, place: Place, interpreter: Interpreter | None) -> Interpreter | None:
+    """Take a job and attempt it until it ends; gives the worker if it may take the next."""
+    try:
+        job = desk.pending.popleft()
+    except IndexError:
+        # Another slot was quicker.
+        return interpreter
+    request = request_for(job, desk.allowed)
+    death = Death("", "")
+    for attempt in range(1, desk.retries + 2):
+        interpreter = interpreter or _start(desk, place)
+        desk.posted.put(Started(job.name))
+        report = interpreter.perform(request, lambda share: desk.posted.put(Moved(job.name, share)))
+        if report is not None:
+            desk.posted.put(Ended(job.name, report, attempt))
+            if report.row is not None and interpreter.age < LONG_ENOUGH:
+                return interpreter
+            _end(desk, interpreter)
+            return None
+        death = _bury(desk, interpreter)
+        interpreter = None
+        if desk.stopping.is_set():
+            return None
+    desk.posted.put(Ended(job.name, _lost(death, desk.retries + 1), desk.retries + 1))
+    return None
+
+
+def _start(desk: Desk, place: Place) -> Interpreter:
+    interpreter = Interpreter(place)
+    # Listed first, asked second, while the caller sets the flag first and reads the list second: so at least one of
+    # the two sees the other, and no worker is left running.
+    desk.started.append(interpreter)
+    if desk.stopping.is_set():
+        interpreter.kill()
+    return interpreter
+
+
+def _end(desk: Desk, interpreter: Interpreter) -> None:
+    interpreter.kill()
+    _bury(desk, interpreter)
+
+
+def _bury(desk: Desk, interpreter: Interpreter) -> Death:
+    desk.started.remove(interpreter)
+    return interpreter.bury()
+
+
+def _lost(death: Death, attempts: int) -> Report:
+    times = "once" if attempts == 1 else f"{attempts} times"
+    reason = f"WorkerDied: the process that ran it died {times}; the last one {death.manner}."
+    return Report(None, reason, death.tail, 0.0)

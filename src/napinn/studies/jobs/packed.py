@@ -1,0 +1,66 @@
+"""Outcomes of many finished jobs in one file: what a repository keeps of a study.
+
+A job that has run leaves a folder of its own (`store`). `pack` moves the finished ones into one table, a row a job, and
+`find` reads them from there. The table holds JSON text in compressed columns, so it names no class and runs nothing."""
+
+import functools
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from napinn.storage.atomic import atomic_path
+
+TABLE = "finished.parquet"
+COLUMNS = ("name", "key", "work", "seconds", "attempts", "row", "payload")
+
+
+def find(name: str, folder: Path) -> dict[str, Any] | None:
+    """The packed outcome of a job, or None.
+
+    Args:
+        name: the name of the job.
+        folder: the folder of the study's jobs.
+    """
+    path = folder / TABLE
+    try:
+        return _read(path, path.stat().st_mtime_ns).get(name)
+    except OSError:
+        return None
+
+
+def unpacked(entry: dict[str, Any]) -> dict[str, Any]:
+    """The row of an entry that `find` gave."""
+    return json.loads(entry["row"])
+
+
+def pack(folder: Path, outcomes: dict[str, dict[str, Any]]) -> int:
+    """Move finished outcomes into the table of a folder, remove their own folders, and return how many were moved.
+
+    Args:
+        folder: the folder of the study's jobs.
+        outcomes: by the name of a job, the content of its outcome file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / TABLE
+    known = dict(_read(path, path.stat().st_mtime_ns)) if path.exists() else {}
+    for name, content in outcomes.items():
+        texts = {key: json.dumps(content[key], ensure_ascii=False, sort_keys=True) for key in ("row", "payload")}
+        known[name] = {key: content.get(key) for key in COLUMNS} | texts
+    ordered = [known[name] for name in sorted(known)]
+    table = pa.table({column: [entry[column] for entry in ordered] for column in COLUMNS})
+    with atomic_path(path) as beside:
+        pq.write_table(table, beside, compression="zstd", compression_level=19)
+    for name in outcomes:
+        shutil.rmtree(folder / name)
+    return len(outcomes)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(path: Path, changed: int) -> dict[str, dict[str, Any]]:
+    """All entries by name; `changed` makes a file that was written again another one."""
+    import pyarrow.parquet as pq
+
+    return {entry["name"]: entry for entry in pq.read_table(path, columns=list(COLUMNS)).to_pylist()}

@@ -1,0 +1,217 @@
+"""Run a study and write what it found: a CSV with a row a fit, a Markdown table beside the paper's, and a picture."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.figure import Figure
+
+from napinn.errors import InputError, nearest, storing
+from napinn.studies.benchmarks.corruption import OUTLIER_STYLES
+from napinn.studies.jobs import Job, JobOutcome, run_jobs
+from napinn.studies.jobs.store import finished, pack_finished
+from napinn.studies.paper.cases import AS_PRINTED, Case, unpacked
+from napinn.studies.paper.catalogue import left_out
+from napinn.studies.paper.pictures import field_image
+from napinn.studies.paper.presets import PRESETS, Preset
+from napinn.studies.paper.studies import REPEATS, STUDIES, Study
+from napinn.studies.paper.tables import seeds_run
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What a study wrote, and what went wrong in it."""
+
+    study: str
+    files: tuple[Path, ...]
+    fits: int
+    asked: int
+    """How many fits the study is made of; fewer are in the table while it is not finished."""
+    failed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the paper leaves open and a study may choose otherwise; the defaults are what napinn's results use."""
+
+    outliers: str = AS_PRINTED
+    """A name in `OUTLIER_STYLES`: "one_sided" replaces the noise by a gross error, as printed; "additive" adds it."""
+    law_scale: float = 1.0
+    """Standard deviation of Gaussian and Laplace noise, in parts of the mixture's; the paper does not print it."""
+    error: str = "whole"
+    """A name in `ERRORS`: relative errors of the whole record, or the mean of those at three instants."""
+
+    def __post_init__(self) -> None:
+        if self.outliers not in OUTLIER_STYLES:
+            raise InputError(f"there is no outlier style '{self.outliers}'; {nearest(self.outliers, OUTLIER_STYLES)}")
+        if self.error not in ERRORS:
+            raise InputError(f"there is no error '{self.error}'; {nearest(self.error, ERRORS)}")
+        if not 0.0 < self.law_scale < float("inf"):
+            raise InputError(f"the scale of the noise laws is {self.law_scale:g}; it must be positive.")
+
+    @property
+    def options(self) -> list[str]:
+        """Those of the command line that give this setting."""
+        told = {"--outliers": self.outliers, "--law-scale": f"{self.law_scale:g}", "--error": self.error}
+        usual = {"--outliers": AS_PRINTED, "--law-scale": "1", "--error": "whole"}
+        return [f"{name} {value}" for name, value in told.items() if value != usual[name]]
+
+    def stem(self, study: str) -> str:
+        """The name of a study's files: errors of another kind are of the same fits and stand beside the usual ones."""
+        return study + ERRORS[self.error].replace("_", "-")
+
+    def of(self, case: Case) -> Case:
+        return dataclasses.replace(case, outliers=self.outliers, law_scale=self.law_scale)
+
+
+ERRORS = {"whole": "", "instants": "_instants"}
+"""Which columns of a row are its errors: their names end so."""
+
+
+def reproduce(
+    name: str,
+    preset: str,
+    folder: Path,
+    *,
+    seeds: int | None = None,
+    workers: int | None = None,
+    cluster: Any = None,
+    progress: Callable[[Any], None] | None = None,
+    matching: str = "*",
+    only_finished: bool = False,
+    pack: bool = False,
+    setting: Setting = Setting(),
+) -> list[Reproduced]:
+    """One study by name, or `all`; fits that were finished before, by any study, are not run again.
+
+    `seeds` takes another number of seeds than the preset's. `matching` is a pattern of benchmark/label, such as
+    "allen_cahn/fls/*": only such fits are run, and what is finished of the others is written beside them.
+    `only_finished` runs nothing and writes what there is. `pack` then moves finished fits into one file.
+    `setting` chooses what the paper leaves open."""
+    size = preset_of(preset, seeds)
+    if name != "all" and name not in STUDIES:
+        raise InputError(f"there is no study '{name}'; {nearest(name, [*STUDIES, 'all'])}")
+    studies = list(STUDIES.values()) if name == "all" else [STUDIES[name]]
+    cases = {study.name: [setting.of(case) for case in study.cases(size)] for study in studies}
+    named = [(f"{case.benchmark}/{case.label}", case.job()) for group in cases.values() for case in group]
+    chosen = {} if only_finished else _chosen(named, matching)
+    others = {job.name: job for _, job in named if job.name not in chosen}
+    found = [finished(job, folder / "fits") for job in others.values()]
+    outcomes = [outcome for outcome in found if outcome is not None]
+    if chosen:
+        outcomes += run_jobs(
+            list(chosen.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress
+        )
+    by_name = {outcome.job.name: outcome for outcome in outcomes}
+    written = [write_study(study, cases[study.name], by_name, size, folder, setting) for study in studies]
+    if pack:
+        pack_finished(folder / "fits")
+    return written
+
+
+def preset_of(name: str, seeds: int | None = None) -> Preset:
+    """A preset by name, with another number of seeds where one is given."""
+    if name not in PRESETS:
+        raise InputError(f"there is no preset '{name}'; {nearest(name, PRESETS)}")
+    return PRESETS[name] if seeds is None else dataclasses.replace(PRESETS[name], seeds=seeds)
+
+
+def _chosen(named: Sequence[tuple[str, Job]], matching: str) -> dict[str, Job]:
+    """The jobs that a pattern chooses, by name; a fit of several studies is one job."""
+    chosen = {job.name: job for name, job in named if fnmatchcase(name, matching)}
+    if not chosen:
+        raise InputError(f"no fit here is called '{matching}'; {nearest(matching, [name for name, _ in named])}")
+    return chosen
+
+
+def write_study(
+    study: Study,
+    cases: list[Case],
+    outcomes: dict[str, JobOutcome],
+    preset: Preset,
+    folder: Path,
+    setting: Setting = Setting(),
+) -> Reproduced:
+    found = [(case, outcomes.get(case.job().name)) for case in cases]
+    done = [(case, outcome) for case, outcome in found if outcome is not None]
+    failed = tuple(f"{case.label}, {o.job.name}: {o.reason}" for case, o in done if o.row is None)
+    rows = _rows([(case, o.row) for case, o in done if o.row is not None], setting)
+    if rows.empty:
+        return Reproduced(study.name, (), 0, len(cases), failed)
+    files = [folder / f"{setting.stem(study.name)}{suffix}" for suffix in (".csv", ".md", ".png")]
+    table = rows.drop(columns=["extras", "law_phase"])
+    table["unknowns"] = [json.dumps(unknowns) for unknowns in rows["unknowns"]]
+    with storing(f"the study '{study.name}' could not be written to {folder}"):
+        table.to_csv(files[0], index=False)
+        files[1].write_text(_page(study, rows, preset, len(cases), failed, setting), encoding="utf-8")
+        study.picture(rows).savefig(files[2], dpi=110)
+        if study.name == "video":
+            files.append(folder / "video.gif")
+            animate(rows.iloc[0]["extras"]["slices"], files[-1])
+    return Reproduced(study.name, tuple(files), len(rows), len(cases), failed)
+
+
+def _rows(done: list[tuple[Case, dict[str, Any]]], setting: Setting) -> pd.DataFrame:
+    """The rows of all finished fits, with the chosen errors as `rmse` and `rmae`."""
+    rows = pd.DataFrame([{"label": case.label, **row, "law_phase": case.law_phase} for case, row in done])
+    ending = ERRORS[setting.error]
+    if rows.empty or not ending:
+        return rows
+    if "rmse" + ending not in rows:
+        raise InputError("these fits were made before errors of single instants were kept; run them in a new folder.")
+    return rows.assign(**{name: rows[name + ending] for name in ("rmse", "rmae")}).dropna(subset=["rmse"])
+
+
+def animate(slices: list[dict[str, Any]], path: Path) -> None:
+    """Truth, fit and error side by side, in motion."""
+    stacks = {name: np.stack([unpacked(cut[name]) for cut in slices]) for name in ("true", "fitted")}
+    stacks["|error|"] = np.abs(stacks["fitted"] - stacks["true"])
+    span = (float(stacks["true"].min()), float(stacks["true"].max()))
+    figure = Figure(figsize=(7.5, 2.8), layout="constrained")
+    images = []
+    for axes, (name, stack) in zip(figure.subplots(1, 3), stacks.items(), strict=True):
+        low, high = span if name != "|error|" else (0.0, float(stack.max()) or 1.0)
+        images.append(field_image(figure, axes, stack[0], name, low, high))
+
+    def draw(frame: int) -> list[Any]:
+        for image, stack in zip(images, stacks.values(), strict=True):
+            image.set_data(stack[frame].T)
+        figure.suptitle(f"t = {slices[frame]['t']:.3g}", fontsize=9)
+        return images
+
+    FuncAnimation(figure, draw, frames=len(slices)).save(path, writer=PillowWriter(fps=10), dpi=80)
+
+
+def _page(
+    study: Study, rows: pd.DataFrame, preset: Preset, asked: int, failed: tuple[str, ...], setting: Setting
+) -> str:
+    most = rows["seed"].nunique()
+    options = [f"--seeds {most}"] * (most > 1) + setting.options
+    command = " ".join([f"napinn reproduce {study.name} --preset {preset.name}", *options])
+    versions = [str(v) for v in dict.fromkeys(rows["jaxlib"].dropna())] if "jaxlib" in rows else []
+    place = f"{REPEATS[study.name]} of the paper." if study.name in REPEATS else "napinn's own."
+    about = (
+        f"{place} Preset `{preset.name}`: {preset.steps:,} steps of {preset.collocation_batch:,} + "
+        f"{preset.reading_batch:,} points, {seeds_run(rows)}. Ours, with the standard deviation over seeds in brackets "
+        "where there are at least two; after a slash the paper's number (mean of 10 seeds; of 5 in its Table 8). "
+        "Best in bold, second best underlined, before rounding. "
+        f"Made at {', '.join(dict.fromkeys(rows['commit']))} on {', '.join(dict.fromkeys(rows['machine']))}"
+        + (f", jaxlib {', '.join(versions)} where it was recorded." if versions else ".")
+    )
+    parts = [f"# {study.title}", "", f"`{command}`", "", about, ""]
+    missing = left_out(study, preset)
+    if missing:
+        parts += [f"The preset leaves out: {missing}.", ""]
+    if len(rows) < asked:
+        parts += [f"**Not finished**: {len(rows)} of {asked} fits are in this table.", ""]
+    parts += [study.table(rows, study.name), f"![{study.title}]({setting.stem(study.name)}.png)", ""]
+    if failed:
+        parts += ["Failed fits:", "", *(f"- {line}" for line in failed), ""]
+    return "\n".join(parts)

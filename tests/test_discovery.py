@@ -1,0 +1,290 @@
+"""Which equation: terms in normal form, the weak form, selection, what is claimed and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import napinn
+from napinn.cli.main import run as main
+from napinn.discovery.discover import SURE_FIELD
+from napinn.discovery.polynomial import factor_between
+from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
+from napinn.discovery.search import WORTH, charge, worthwhile
+from napinn.discovery.smooth import Measured, smooth_field
+from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, split_terms
+from napinn.discovery.weak import WeakForm, bumps_for
+from napinn.errors import InputError
+from napinn.problem.equations import Names
+
+HEAT = Names(("t", "x"), ("u",), (), {"a": 2.0})
+
+
+def logistic(seed=0, count=300):
+    """Readings of u' = u - u², 3 % noise, every twentieth a gross error."""
+    t = np.linspace(0.0, 6.0, count)
+    values = 1.0 / (1.0 + 9.0 * np.exp(-t)) + 0.03 * np.random.default_rng(seed).normal(size=count)
+    values[::20] += 1.0
+    return pd.DataFrame({"t": t, "u": values})
+
+
+def readings(frame):
+    return napinn.read_table(frame, ("t",), ("u",))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return napinn.discover(readings(logistic()), "u_t", ["1", "u", "u**2", "u**3"])
+
+
+# ---- terms -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("one", "other", "factor"),
+    [
+        ("u*u_x", "d(u**2, x)", 0.5),
+        ("(u + 1)**2", "1 + 2*u + u*u", 1.0),
+        ("u_x*u/2", "u*u_x", 0.5),
+        ("sin(u + u)", "sin(2*u)", 1.0),
+        ("d(u**2, x, x)", "u*u_xx + u_x**2", 2.0),
+        ("u**-1", "1/u", 1.0),
+    ],
+)
+def test_terms_that_are_written_differently_are_seen_to_be_the_same(one, other, factor):
+    normal = [read_term(text, HEAT).normal for text in (one, other)]
+    assert factor_between(*normal) == pytest.approx(factor)
+
+
+def test_terms_that_differ_are_not_taken_for_one_another():
+    assert factor_between(read_term("u*u_x", HEAT).normal, read_term("u_x", HEAT).normal) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "axes", "factor"),
+    [
+        ("u*u_x", ("x",), 0.5),
+        ("u_xxx", ("x", "x", "x"), 1.0),
+        ("u*u_xx", (), 1.0),
+        ("x*u_x", (), 1.0),
+        ("u**3", (), 1.0),
+    ],
+)
+def test_derivatives_stand_outside_where_that_is_possible(text, axes, factor):
+    term = read_term(text, HEAT)
+    assert (term.axes, term.factor) == (axes, pytest.approx(factor))
+
+
+def test_the_default_library_holds_known_equations():
+    library = read_terms(default_terms(HEAT, "t"), HEAT)
+    for text in ("u*u_x", "u_xxx", "u_xx", "u_xxxx", "d(u**2, x, x)", "u", "u**3"):
+        normal = read_term(text, HEAT).normal
+        assert any(factor_between(normal, term.normal) is not None for term in library), text
+    lorenz = default_terms(Names(("t",), ("x", "y", "z"), (), {}), "t")
+    assert {"x", "y", "z", "x*y", "x*z"} <= set(lorenz)
+
+
+def test_commas_inside_brackets_separate_nothing():
+    assert split_terms("1, u, d(u**2, x, x), min(u, 1)") == ["1", "u", "d(u**2, x, x)", "min(u, 1)"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        (["u", "u +"], "cannot be read"),
+        (["u*u_x", "d(u**2, x)"], "the same up to a factor"),
+        (["u", "u_x", "2*u - u_x"], "sum of multiples of terms before it"),
+        (["u", ""], "empty entry"),
+        (["u - u"], "is zero"),
+        (["w"], "'w' is not known"),
+        (["d(sin(u), x)"], "derivative of a function"),
+        (["d(u**2, z)"], "'z' is not a coordinate"),
+    ],
+)
+def test_a_library_that_makes_no_sense_is_refused(terms, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_terms(terms, HEAT)
+
+
+@pytest.mark.parametrize("text", ["u", "u*u_t", "2*u_t", "x"])
+def test_a_left_side_must_be_a_derivative(text):
+    with pytest.raises(InputError, match="is no derivative of a field"):
+        left_side(text, HEAT)
+
+
+# ---- weak form -------------------------------------------------------------------------------------------
+def test_the_weak_form_of_an_exact_solution_vanishes_and_that_of_a_wrong_equation_does_not():
+    t, x = (part.ravel() for part in np.meshgrid(np.linspace(0, 0.2, 60), np.linspace(0, 2, 60), indexing="ij"))
+    values = np.exp(-(np.pi**2) * t) * np.sin(np.pi * x)
+    measured = Measured(np.stack([t, x], axis=1), values, np.zeros(len(t), int))
+    field = smooth_field(measured, (0.0, 0.0), (0.2, 2.0))
+    bumps = bumps_for((0.0, 0.0), (0.2, 2.0), (12, 12), (1, 2))
+    weak = WeakForm(bumps, ("t", "x"), {"u": field}, {"u": np.zeros(bumps.shape)})
+    left, bent = weak.left(left_side("u_t", HEAT))[0], weak.column(read_term("u_xx", HEAT))[0]
+    assert np.abs(left - bent).max() < 2e-3 * np.abs(left).max()
+    assert np.abs(left - 1.1 * bent).max() > 0.05 * np.abs(left).max()
+
+
+def test_partial_integration_agrees_with_derivatives_of_the_field():
+    t = np.linspace(0.0, 1.0, 200)
+    field = smooth_field(Measured(t[:, None], np.sin(3.0 * t), np.zeros(200, int)), (0.0,), (1.0,))
+    names, bumps = Names(("t",), ("u",), (), {}), bumps_for((0.0,), (1.0,), (16,), (2,))
+    weak = WeakForm(bumps, ("t",), {"u": field}, {"u": np.zeros(bumps.shape)})
+    outside, inside = weak.column(read_term("u*u_t", names))[0], weak.column(read_term("u*u_t + 0*u", names))[0]
+    assert outside == pytest.approx(inside, rel=1e-6)
+
+
+# ---- selection -------------------------------------------------------------------------------------------
+def system(noise=0.0, seed=0):
+    random = np.random.default_rng(seed)
+    terms = random.normal(size=(200, 6))
+    left = 3.0 * terms[:, 1] - 2.0 * terms[:, 4] + random.normal(size=200)
+    return Whitened(Columns(terms + noise * random.normal(size=terms.shape), left, np.zeros((0, 200, 7))))
+
+
+def test_the_best_set_of_every_size_is_found():
+    sets = {len(chosen): chosen for chosen, _ in best_sets(system(), (), 4)}
+    assert sets[2] == (1, 4)
+    quick = {len(chosen): chosen for chosen, _ in best_sets(system(), (), 4, quick=True)}
+    assert quick == sets
+
+
+def test_coefficients_are_corrected_for_noise_in_the_terms():
+    """Noise as large as the terms halves the coefficients of plain least squares."""
+    random = np.random.default_rng(1)
+    terms = random.normal(size=(4000, 1))
+    draws = np.concatenate([random.normal(size=(8, 4000, 1)), np.zeros((8, 4000, 1))], axis=2)
+    columns = Columns(terms + random.normal(size=terms.shape), 3.0 * terms[:, 0], draws)
+    assert Whitened(columns).fit((0,))[0][0] == pytest.approx(1.5, abs=0.1)
+    assert Whitened(columns).corrected((0,))[0] == pytest.approx(3.0, abs=0.2)
+
+
+def test_a_term_must_be_worth_its_place():
+    sets = [(), (0,), (0, 1)]
+    assert worthwhile(sets, [9.0, 1.0 + 0.9 * WORTH, 1.0], (0, 1)) == (0,)
+    assert worthwhile(sets, [9.0, 1.0 + 1.1 * WORTH, 1.0], (0, 1)) == (0, 1)
+    assert charge(100, 20) > charge(100, 10) > charge(50, 10)
+
+
+@pytest.mark.parametrize(("share", "claimed"), [(0.5 * SLIGHT, False), (2.0 * SLIGHT, True)])
+def test_a_slight_term_is_not_claimed(share, claimed):
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(100, 2)))[0]
+    left = basis @ np.array([1.0, share])
+    assert Whitened(Columns(basis, left, np.zeros((0, 100, 3)))).claimable((0, 1)) == claimed
+
+
+# ---- the whole -------------------------------------------------------------------------------------------
+def test_the_equation_is_found_with_its_coefficients(found):
+    (equation,) = found.equations
+    assert {term.text for term in equation.terms} == {"u", "u**2"}
+    for term, truth in zip(equation.terms, (1.0, -1.0), strict=True):
+        assert term.low < truth < term.high
+        assert abs(term.coefficient - truth) < 0.1
+    assert found.claimed
+    assert found.result is not None
+    assert found.problem.equations == found.result.problem.equations
+
+
+def test_rivals_and_inclusion_are_told_for_every_size_and_term(found):
+    (equation,) = found.equations
+    assert [rival.size for rival in equation.rivals] == [0, 1, 2, 3, 4]
+    assert equation.rivals[0].score > 10.0 * equation.rivals[2].score
+    assert set(equation.inclusion) == {"1", "u", "u**2", "u**3"}
+    assert all(0.0 <= share <= 1.0 + 1e-9 for share in equation.inclusion.values())
+
+
+def test_a_known_part_is_kept_and_not_looked_for():
+    found = napinn.discover(readings(logistic()), "u_t", ["1", "u", "u**3"], known=["-u**2"], refit_seconds=0)
+    assert [term.text for term in found.equations[0].terms] == ["u"]
+    assert found.equations[0].terms[0].coefficient == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_equation_is_claimed_from_noise(seed):
+    frame = pd.DataFrame({"t": np.linspace(0, 1, 300), "u": np.random.default_rng(seed).normal(size=300)})
+    found = napinn.discover(readings(frame))
+    assert not found.claimed
+    assert "nothing but noise" in found.sentences()[0]
+    assert found.problem is None
+
+
+def test_a_field_is_told_from_noise_by_held_out_readings():
+    t, random = np.linspace(0, 1, 300), np.random.default_rng(0)
+    groups, noise = np.zeros(300, int), random.normal(size=300)
+    assert smooth_field(Measured(t[:, None], noise, groups), (0.0,), (1.0,)).explained < SURE_FIELD
+    signal = noise + 2.0 * np.sin(9.0 * t)
+    assert smooth_field(Measured(t[:, None], signal, groups), (0.0,), (1.0,)).explained > SURE_FIELD
+
+
+def test_a_library_without_the_right_term_gives_no_equation():
+    t = np.linspace(0, 6, 300)
+    frame = pd.DataFrame({"t": t, "u": np.sin(3 * t) + 0.05 * np.random.default_rng(0).normal(size=300)})
+    found = napinn.discover(readings(frame), "u_t", ["1", "u", "u**2"])
+    assert not found.claimed
+    assert "No equation is claimed" in found.sentences()[0]
+
+
+def test_diffusion_is_found_on_a_small_grid():
+    t, x = (part.ravel() for part in np.meshgrid(np.linspace(0, 0.1, 30), np.linspace(0, 1, 30), indexing="ij"))
+    true = np.exp(-(np.pi**2) * t) * np.sin(np.pi * x) + 0.5 * np.exp(-4 * np.pi**2 * t) * np.sin(2 * np.pi * x)
+    frame = pd.DataFrame({"t": t, "x": x, "u": true + 0.02 * np.random.default_rng(0).normal(size=len(t))})
+    found = napinn.discover(napinn.read_table(frame, ("t", "x"), ("u",)), refit_seconds=0)
+    (term,) = found.equations[0].terms
+    assert term.text == "u_xx"
+    assert term.coefficient == pytest.approx(1.0, abs=0.05)
+
+
+# ---- the command -----------------------------------------------------------------------------------------
+def command(monkeypatch, capsys, *words):
+    monkeypatch.setattr("sys.argv", ["napinn", "discover", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code, *capsys.readouterr()
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "readings.csv"
+    logistic(count=120).to_csv(path, index=False)
+    return path
+
+
+def test_the_command_writes_a_folder_to_go_on_from(table, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "run"
+    words = (table, "--left", "u_t", "--terms", "u, u**2", "--refit-seconds", 0, "-o", folder, "--json")
+    code, out, _ = command(monkeypatch, capsys, *words)
+    assert code == 0
+    told = json.loads(out)
+    assert [term["text"] for term in told["equations"][0]["terms"]] == ["u", "u**2"]
+    assert (folder / "report.html").read_text().count("inclusion-0") > 1
+    problem, _ = napinn.read_problem(folder / "problem.yaml", table)
+    assert list(problem.unknowns) == ["c1", "c2"]
+    assert problem.unknowns["c1"].start == pytest.approx(1.0, abs=0.2)
+
+
+def test_terms_may_stand_in_the_problem_file(table, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "problem.yaml"
+    path.write_text("coordinates: {t: }\nfields: [u]\nleft: [u_t]\nterms: [u, u**2]\n")
+    words = (table, "--problem", path, "--refit-seconds", 0, "-o", tmp_path / "run", "--json")
+    code, out, _ = command(monkeypatch, capsys, *words)
+    assert (code, json.loads(out)["claimed"]) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--terms", "u, u +"], "cannot be read"),
+        (["--terms", "u*u, u**2"], "the same up to a factor"),
+        (["--left", "u"], "is no derivative of a field"),
+        (["--terms", ", ".join(["1", *(f"u**{power}" for power in range(1, 9))])], "too few to choose among 9 terms"),
+        (["--terms", "u_t"], "is the left side itself"),
+        (["--terms", "v_t: u"], "'v"),
+    ],
+)
+def test_bad_input_is_one_sentence(words, sentence, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "few.csv"
+    logistic(count=9).to_csv(path, index=False)
+    code, out, error = command(monkeypatch, capsys, path, "-o", tmp_path / "run", *words)
+    assert (code, out) == (2, "")
+    assert sentence in " ".join(error.split())
+    assert "Traceback" not in error
+    assert not (tmp_path / "run").exists()

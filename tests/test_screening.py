@@ -1,0 +1,71 @@
+"""A sensor that the field follows in part is judged beside a field that was fitted without it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import napinn
+from napinn.data.readings import Readings, read_table
+from napinn.diagnostics.sensors import judge_sensors, suspects
+from napinn.problem import Problem, Unknown
+from napinn.results.verdicts import Verdict
+
+GROUND = Problem({"x": (0.0, 0.4), "t": (0.0, 10.0)}, ("T",), ("T_t = a*T_xx",), {"a": Unknown(0.2, low=0.0)})
+DEPTHS = np.linspace(0.02, 0.38, 8)
+NOISE = 0.2
+
+
+def temperature(x: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Two waves that travel down into ground of diffusivity 0.05."""
+    total = np.zeros(np.shape(x))
+    for size, rate, phase in ((5.0, 0.785, 0.3), (3.0, 2.5, 1.1)):
+        number = np.sqrt(rate / 0.1)
+        total = total + size * np.exp(-number * x) * np.cos(rate * t - number * x + phase)
+    return total
+
+
+def measured(gain: float) -> tuple[Readings, np.ndarray]:
+    """Eight thermometers of which the deepest shows changes too large, and the true field."""
+    random = np.random.default_rng(3)
+    x, t = np.repeat(DEPTHS, 100), np.tile(np.linspace(0.0, 10.0, 100), 8)
+    true = temperature(x, t)
+    read = true * np.where(x == DEPTHS[-1], gain, 1.0) + random.normal(0.0, NOISE, 800)
+    names = np.repeat([f"T{number}" for number in range(8)], 100)
+    return read_table(pd.DataFrame({"sensor": names, "x": x, "t": t, "T": read}), ("x", "t"), ("T",)), true
+
+
+def followed(true: np.ndarray, gain: float) -> np.ndarray:
+    """A field that has followed the deepest sensor by half, and less and less above it."""
+    share = 0.5 * np.exp(-np.arange(7, -1, -1) / 3.0)
+    return true * (1.0 + (gain - 1.0) * np.repeat(share, 100))
+
+
+@pytest.mark.parametrize(("gain", "suspicious"), [(1.0, False), (1.22, True)])
+def test_a_sensor_that_the_field_follows_is_suspicious(gain, suspicious):
+    readings, true = measured(gain)
+    found = suspects(GROUND, readings, followed(true, gain))
+    assert bool(found) is suspicious
+    if suspicious:
+        assert set(readings.sensors[found[0]]) == {"T7"}
+
+
+def test_a_sensor_that_is_named_is_no_longer_suspicious():
+    readings, true = measured(2.0)
+    named = {one.sensor for one in judge_sensors(GROUND, readings, true) if one.verdict.faulty}
+    assert named == {"T7"}
+    assert suspects(GROUND, readings, true) == []
+
+
+def test_a_wrong_gain_at_the_edge_is_named_and_bends_nothing():
+    readings, _ = measured(1.35)
+    result = napinn.fit(GROUND, readings, napinn.bsplines())
+    verdicts = {one.sensor: one.verdict for one in result.verdicts}
+    assert verdicts.pop("T7") is Verdict.GAIN
+    assert set(verdicts.values()) == {Verdict.FINE}
+    assert result.unknowns["a"] == pytest.approx(0.05, rel=0.06)
+
+
+def test_a_sensor_with_its_sign_reversed_is_said_to_be_so():
+    readings, true = measured(-1.0)
+    (said,) = [one.evidence for one in judge_sensors(GROUND, readings, true) if one.verdict is Verdict.GAIN]
+    assert "with the wrong sign (reading = -" in said
