@@ -23,10 +23,10 @@ import pandas as pd
 from scipy.integrate import solve_ivp
 
 import napinn
-from napinn.experiments.provenance import provenance
+from napinn.data.readings import read_table
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.recipe import Recipe
+from napinn.results.recipe import Recipe
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "bad_fits.json"
 Random = np.random.Generator

@@ -13,12 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.corruption import corrupt
-from napinn.network_model import frame_of, initial
-from napinn.readings import read_table
-from napinn.training import Data, Kind, Method, State, begin, load
-from napinn.training.loop import chunk_runner, enter
+from napinn.data.readings import read_table
+from napinn.engines.network.model import frame_of, initial
+from napinn.engines.network.training import Data, Method, PhaseKind, State, begin, prepare_data
+from napinn.engines.network.training.loop import chunk_runner, enter
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.corruption import corrupt
 
 STEPS = 20
 """In a chunk."""
@@ -54,11 +54,11 @@ class Start:
 
 
 def start_of(benchmark: Benchmark, method: Method) -> Start:
-    assert method.phases[-1].kind in (Kind.PLAIN, Kind.GATED)
+    assert method.phases[-1].kind in (PhaseKind.PLAIN, PhaseKind.GATED)
     problem = benchmark.problem
     readings = read_table(corrupt(benchmark, 0.15, 0).table, tuple(problem.coordinates), problem.fields)
     dtype = jnp.dtype(jnp.float32)
-    data, _ = load(problem, readings, dtype)
+    data, _ = prepare_data(problem, readings, dtype)
     frame = frame_of(problem, readings, method, dtype)
     state = begin(method, initial(problem, method, frame, jax.random.key(0)), jax.random.key(1))
     return Start(benchmark, method, enter(method, method.phases[-1], state, data), data)

@@ -3,7 +3,8 @@
 python benchmarks/compiler_versions.py
 
 adds the numbers of the jaxlib that runs it to `benchmarks/results/compiler_versions.json`; run it once in an
-environment of each version. jaxlib 0.10.2 computes wrong sums in some programs (`napinn.compiler_check`), and the
+environment of each version. jaxlib 0.10.2 computes wrong sums in some programs
+(`napinn.engines.network.compiler_check`), and the
 results that are committed were made with it; this says whether any of napinn's own programs is among them. Its last
 fit takes SOAP, whose bases amplify rounding from the first steps on: two versions that are both right differ there as
 well."""
@@ -16,16 +17,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from napinn import fitting, network_backend
-from napinn.benchmarks.corruption import corrupt
-from napinn.benchmarks.names import BENCHMARKS, PAPER
-from napinn.benchmarks.scores import score
-from napinn.certainty import how_sure
-from napinn.experiments.presets import PRESETS
-from napinn.experiments.provenance import provenance
-from napinn.methods import law_pinn, na_pinn
-from napinn.readings import read_table
-from napinn.training import Adam, Method
+from napinn import fitting
+from napinn.data.readings import read_table
+from napinn.engines.network import backend as network_backend
+from napinn.engines.network.methods import law_pinn, na_pinn
+from napinn.engines.network.training import Adam, Method
+from napinn.evaluation.intervals import estimate_uncertainty
+from napinn.studies.benchmarks.corruption import corrupt
+from napinn.studies.benchmarks.names import BENCHMARKS, PAPER
+from napinn.studies.benchmarks.scores import score
+from napinn.studies.paper.presets import PRESETS
+from napinn.studies.paper.provenance import provenance
 
 TARGET = Path(__file__).parent / "results" / "compiler_versions.json"
 STEPS = {"quick": 300, "paper": 60}
@@ -52,7 +54,7 @@ def run(name: str, method: Method) -> dict[str, Any]:
     found = score(result, benchmark, corrupted)
     row: dict[str, Any] = {"rmse": found.rmse, "unknowns": result.unknowns, "flagged": int(result.flagged.sum())}
     if method.name == "law_pinn" and isinstance(method.optimiser, Adam):
-        interval = how_sure(result).intervals["eps"]
+        interval = estimate_uncertainty(result).intervals["eps"]
         row["interval"] = [interval.low, interval.high]
     return row
 

@@ -4,13 +4,13 @@ import time
 from collections.abc import Mapping
 
 import napinn
-from napinn.catalogue import METHODS
+from napinn.data.readings import Readings
+from napinn.engines.catalogue import METHODS
 from napinn.errors import InputError
-from napinn.intervals import Interval
 from napinn.problem import Problem
-from napinn.readings import Readings
-from napinn.recipe import Recipe
-from napinn.result import FitResult
+from napinn.results.intervals import Interval
+from napinn.results.recipe import Recipe
+from napinn.results.result import FitResult
 
 DEFAULT = "default"
 
@@ -33,7 +33,7 @@ def timed_fit(problem: Problem, readings: Readings, name: str, seed: int = 0) ->
 
 def intervals_of(result: FitResult) -> Mapping[str, Interval]:
     """The 95 % intervals of the unknowns; computed where the fit has not brought them."""
-    return (result.certainty or napinn.how_sure(result)).intervals
+    return (result.uncertainty or napinn.estimate_uncertainty(result)).intervals
 
 
 def inside(interval: Interval, truth: float) -> bool:

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from napinn.experiments.provenance import provenance
+from napinn.data.readings import read_table
+from napinn.engines.network.methods import law_pinn
 from napinn.fitting import fit
-from napinn.methods import law_pinn
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.result import FitResult
+from napinn.results.result import FitResult
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "faulty_sensors.json"
 DIFFUSIVITY = 0.1

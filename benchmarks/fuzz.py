@@ -32,26 +32,29 @@ import pandas as pd
 import scipy.io
 
 from napinn import InputError, Problem, Unknown, law_pinn, load, read_table
-from napinn.checkpoints import Checkpoints, found
-from napinn.equations import Names, bind
-from napinn.experiments.provenance import provenance
+from napinn.data.formats import read_file
+from napinn.data.readings import Readings
+from napinn.diagnostics.findings import Check, CheckOutcome, Verification
+from napinn.engines.network.adaptation import adapted
+from napinn.engines.network.model import frame_of, initial
+from napinn.engines.network.training import Method
+from napinn.engines.network.training import begin as first_state
+from napinn.engines.network.training import prepare_data as load_data
+from napinn.engines.network.training.checkpoints import read
+from napinn.engines.request import Request
+from napinn.engines.splines.journal import read_stages
+from napinn.engines.splines.method import bsplines
+from napinn.engines.splines.task import Task
+from napinn.field.backbones import MLP
 from napinn.fitting import fit
-from napinn.io import read_file
-from napinn.network_model import frame_of, initial
-from napinn.networks import MLP
-from napinn.problem_file import bind_readings, load_problem_file, sheet_of
-from napinn.readings import Readings
-from napinn.request import Request, read_request
-from napinn.run_folder import begin, save
-from napinn.splines.journal import read_stages
-from napinn.splines.method import bsplines
-from napinn.splines.task import Task
-from napinn.suiting import suited
-from napinn.training import Method
-from napinn.training import begin as first_state
-from napinn.training import load as load_data
-from napinn.training.checkpoints import read
-from napinn.verification.findings import Check, Outcome, Verification, read_verification, write_verification
+from napinn.problem.equations import Names, bind
+from napinn.problem.file import bind_readings, load_problem_file, sheet_of
+from napinn.problem.observables import bind_observable
+from napinn.runs.folder import begin, save
+from napinn.runs.request import read_request
+from napinn.runs.verification import read_verification, write_verification
+from napinn.storage.checkpoints import Checkpoints, found
+from napinn.studies.paper.provenance import provenance
 
 RESULTS = Path(__file__).parent / "results" / "fuzz.json"
 PROMISED = ("read", "refused")
@@ -60,8 +63,6 @@ LONGEST = 1.0
 LONGEST_FIT = 10.0
 """Of an input that is fitted with splines if it can be read. The fit of the whole file takes about half a second."""
 HUNG = 30.0
-SPLINES = ("run with splines", "fit with splines")
-"""What kinds of input begin with that need no network."""
 NAMES = Names(("x", "t"), ("u", "v"), ("D", "k"), {"c": 1.0}, {})
 WORDS = [
     "u", "v", "u_t", "u_x", "u_xx", "v_xt", "D", "k", "c", "x", "t", "+", "-", "*", "/", "**", "(", ")", "=", "==", ",",
@@ -78,6 +79,18 @@ unknowns: {k: {start: 0.3, low: 0.0}}
 constants: {c: 0.1}
 equations: [u_t = -k*u + c]
 conditions: [u = 1 at t = 0]
+"""
+OBSERVED = ["log10(u)", "k*u + c", "mean(u, x)", "2*integral(u*v, x, t) - D", "-k*u_x", "mean(u)/c"]
+EXPERIMENTS_TEXT = """name: decay in two beakers
+coordinates: {x: [0, 1], t: {ranges: {a: [0, 3], b: [0, 2]}}}
+hidden: [u]
+observables: {y: log10(u), m: "gain*mean(u, x)"}
+unknowns: {k: {start: 0.3, low: 0.0}, gain: {per: experiment}}
+constants: {c: {a: 0.1, b: 0.2}, q: {column: dose}}
+equations: [u_t = -k*u + c*q]
+conditions: [u = 1 at t = 0]
+noise: {by: lab}
+columns: {experiment: beaker}
 """
 
 
@@ -188,6 +201,20 @@ class Trial:
             self.kept("equation.txt", told, text.encode("utf-8", "surrogatepass"))
         return {"equation": seen}
 
+    def observables(self) -> dict[str, Counter[str]]:
+        if not self.wants("observable"):
+            return {}
+        chance, seen = random.Random(2), Counter[str]()
+        box = {"x": (0.0, 1.0), "t": (0.0, 3.0)}
+        for _ in range(self.count):
+            text = chance.choice(OBSERVED)
+            for _ in range(chance.randint(0, 3)):
+                at = chance.randrange(len(text) + 1)
+                text = text[:at] + chance.choice([*WORDS, "mean(", "integral(", ""]) + text[at + chance.randint(0, 2) :]
+            seen[told := self.watch.judged(lambda text=text: bind_observable("y", text, NAMES, box))] += 1
+            self.kept("observable.txt", told, text.encode("utf-8", "surrogatepass"))
+        return {"observable": seen}
+
     def file(
         self, name: str, path: Path, content: bytes, attempt: Callable[[], Any], longest: float = LONGEST
     ) -> dict[str, Counter[str]]:
@@ -267,6 +294,30 @@ def fuzz_splines(where: Path, trial: Trial) -> dict[str, Counter[str]]:
     return seen
 
 
+def fuzz_experiments(where: Path, trial: Trial) -> dict[str, Counter[str]]:
+    """A problem file with every entry on experiments, observables and noise groups, and its table."""
+    problem, readings, seen = where / "beakers.yaml", where / "beakers.csv", {}
+    problem.write_text(EXPERIMENTS_TEXT)
+    rows = [
+        # Different values of the mean, because the same one twice would be the same reading.
+        f"{beaker},{lab},{dose},{x},{t},{-t - x},{1 - t / 4 + offset + x / 100}"
+        for beaker, dose in (("a", 1.0), ("b", 2.0))
+        for lab, offset in (("one", 0.0), ("two", 0.001))
+        for x in (0.25, 0.75)
+        for t in (0.5, 1.0, 1.5)
+    ]
+    readings.write_text("\n".join(["beaker,lab,dose,x,t,y,m", *rows]) + "\n")
+
+    def bound() -> Any:
+        file = load_problem_file(problem)
+        table = sheet_of(file, readings, str(problem)).table
+        return bind_readings(file, table, str(readings), str(problem))
+
+    for path in (problem, readings):
+        seen |= trial.file(f"experiments, {path.suffix}", path, path.read_bytes(), bound)
+    return seen
+
+
 def small_run(folder: Path) -> tuple[Request, bytes]:
     """A finished run in a folder, and one of its checkpoints."""
     problem, readings = small_problem()
@@ -302,7 +353,7 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
     request, checkpoint = small_run(run)
     problem, moment = where / "p.yaml", where / "1.checkpoint"
     assert isinstance(request.method, Method)
-    method = suited(request.method, request.readings, request.problem)
+    method = adapted(request.method, request.readings, request.problem)
     with jax.enable_x64(False):
         data, _ = load_data(request.problem, request.readings, np.dtype(np.float32))
         frame = frame_of(request.problem, request.readings, method, np.dtype(np.float32))
@@ -314,7 +365,7 @@ def fuzz_files(where: Path, trial: Trial) -> dict[str, Counter[str]]:
         seen |= trial.file(path.name.removeprefix("r"), path, content, lambda path=path: tidied(path))
     for name in ("result.json", "model.npz", "readings.csv", "history.csv"):
         seen |= trial.file(f"run folder, {name}", run / name, (run / name).read_bytes(), lambda: load(run))
-    write_verification(Verification((Check("forward solution", Outcome.PASS, "It agrees.", {"x": 0.01}),)), run)
+    write_verification(Verification((Check("forward solution", CheckOutcome.PASS, "It agrees.", {"x": 0.01}),)), run)
     told = run / "verify.json"
     seen |= trial.file(f"run folder, {told.name}", told, told.read_bytes(), lambda: read_verification(run))
     (run / "result.json").unlink()
@@ -326,8 +377,8 @@ def looked_at(folder: Path) -> None:
     """A run, and what is computed from its arrays: the field, its spread, the noise law."""
     result, places = load(folder), np.linspace(0.0, 3.0, 7)[:, None]
     result.field(places)
-    if result.certainty is not None:
-        result.certainty.spread(places)
+    if result.uncertainty is not None:
+        result.uncertainty.spread(places)
     for noise in result.noise.values():
         noise.log_prob(places[:, 0])
 
@@ -349,8 +400,10 @@ def main() -> None:
     began, made = time.monotonic(), provenance()
     trial = Trial(Watch(), arguments.others, arguments.only, arguments.keep)
     with tempfile.TemporaryDirectory() as where:
-        seen = trial.equations(arguments.equations) | fuzz_splines(Path(where), trial)
-        if not any(kind.startswith(SPLINES) for kind in seen) or arguments.only is None:
+        seen = trial.equations(arguments.equations) | trial.observables() | fuzz_experiments(Path(where), trial)
+        if not seen or arguments.only is None:
+            seen |= fuzz_splines(Path(where), trial)
+        if not seen or arguments.only is None:
             # Made with a network, which takes a compiler some seconds.
             seen |= fuzz_files(Path(where), trial)
     before = json.loads(arguments.out.read_text()) if arguments.only and arguments.out.exists() else {}

@@ -19,10 +19,10 @@ import numpy as np
 import pandas as pd
 
 from napinn import Problem, Unknown, fit, read_table
-from napinn.experiments.provenance import provenance
-from napinn.losses import Absolute
-from napinn.methods import LIKE_DEFAULT, STEPS, law_pinn, pinn
-from napinn.training import SOAP, Cosine, Method
+from napinn.engines.network.methods import LIKE_DEFAULT, STEPS, law_pinn, pinn
+from napinn.engines.network.training import SOAP, Cosine, Method
+from napinn.noise.losses import Absolute
+from napinn.studies.paper.provenance import provenance
 
 DIFFUSIVITY, NOISE, OUTLIERS = 0.05, 0.15, 0.15
 PLACES = np.linspace(0.0, 1.0, 11)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from napinn.catalogue import METHODS
-from napinn.experiments.provenance import provenance
+from napinn.engines.catalogue import METHODS
+from napinn.studies.paper.provenance import provenance
 
 RESULTS = Path(__file__).parent / "results" / "kill_and_resume.json"
 COMMAND = [sys.executable, "-c", "from napinn.cli.main import run; run()"]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from memory import watched
 
-from napinn.experiments.provenance import provenance
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "large.json"
 SENSORS = 500

@@ -13,15 +13,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from napinn.benchmarks.allen_cahn import allen_cahn
-from napinn.benchmarks.corruption import corrupt
-from napinn.benchmarks.scores import score
-from napinn.density import EBM, GMM, KDE
-from napinn.experiments.provenance import provenance
+from napinn.data.readings import read_table
+from napinn.engines.network.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
+from napinn.engines.network.training import FixedCost, Method
 from napinn.fitting import fit
-from napinn.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
-from napinn.readings import read_table
-from napinn.training import FixedCost, Method
+from napinn.noise.density import EBM, GMM, KDE
+from napinn.studies.benchmarks.allen_cahn import allen_cahn
+from napinn.studies.benchmarks.corruption import corrupt
+from napinn.studies.benchmarks.scores import score
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "method_order.json"
 OUTLIERS, SEED = 0.15, 0

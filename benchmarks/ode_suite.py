@@ -24,7 +24,7 @@ from engines import intervals_of, timed_fit
 from ode_rival import forward_fit
 from ode_systems import SYSTEMS, System
 
-from napinn.experiments.provenance import commit
+from napinn.studies.paper.provenance import commit
 
 RESULT = Path(__file__).parent / "results" / "ode_suite.csv"
 NOISE, OUTLIERS = (0.01, 0.05, 0.1, 0.2), (0.0, 0.05, 0.15)

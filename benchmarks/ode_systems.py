@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 from scipy.integrate import solve_ivp
 
-from napinn.benchmarks.corruption import FARTHEST, NEAREST
+from napinn.data.readings import Readings, read_table
 from napinn.problem import Problem, Unknown
-from napinn.readings import Readings, read_table
+from napinn.studies.benchmarks.corruption import FARTHEST, NEAREST
 
 START_SHARE = 0.25 * np.sqrt(3.0)
 """Half the width of the starts of a system without published ranges, as a share of each coefficient."""

@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 from engines import inside, intervals_of, timed_fit
 
-from napinn.experiments.provenance import provenance
+from napinn.data.readings import read_table
 from napinn.problem import Problem, Unknown
-from napinn.readings import read_table
-from napinn.result import FitResult
+from napinn.results.result import FitResult
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "pulse.json"
 NOISE = 0.02

@@ -16,7 +16,7 @@ import numpy as np
 from chunks import Start
 from jax.extend import core
 
-from napinn.training.steps import shares_of, step_of
+from napinn.engines.network.training.steps import schedule_of, step_of
 
 Product = tuple[tuple[int, ...], tuple[int, ...], Any]
 REPEATS = 5
@@ -26,7 +26,7 @@ def products_of(start: Start) -> Counter[Product]:
     """Shapes and contracted axes of every product in one step, and how often each occurs."""
     phase = start.method.phases[-1]
     step = step_of(start.benchmark.problem, start.method, phase)
-    share = jax.tree.map(lambda each: each[0], shares_of(phase, np.zeros(1), start.data.points.dtype))
+    share = jax.tree.map(lambda each: each[0], schedule_of(phase, np.zeros(1), start.data.points.dtype))
     moving, static = eqx.partition(start.state, eqx.is_array)
 
     def bare(moving: Any, data: Any) -> Any:

@@ -20,15 +20,15 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from napinn.experiments.provenance import provenance
-from napinn.methods import law_pinn
-from napinn.network_model import frame_of, initial
-from napinn.networks import MLP
+from napinn.data.readings import Readings, read_table
+from napinn.engines.network.methods import law_pinn
+from napinn.engines.network.model import frame_of, initial
+from napinn.engines.network.training import State, begin, prepare_data
+from napinn.engines.network.training.loop import enter
+from napinn.engines.network.training.steps import StepSchedule, step_of
+from napinn.field.backbones import MLP
 from napinn.problem import Problem, Unknown
-from napinn.readings import Readings, read_table
-from napinn.training import State, begin, load
-from napinn.training.loop import enter
-from napinn.training.steps import Share, step_of
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "seeds_at_once.json"
 SIZES = {"small": (16, 2, 64), "middle": (32, 3, 256), "default": (80, 5, 1024)}
@@ -48,7 +48,7 @@ def programs(size: str, seeds: int) -> tuple[Callable[[int], None], Callable[[in
     width, depth, batch = SIZES[size]
     method = law_pinn(backbone=MLP(width, depth), collocation_batch=batch, reading_batch=batch)
     given, dtype = readings(), jnp.dtype(jnp.float32)
-    data, _ = load(PROBLEM, given, dtype, method.held_out)
+    data, _ = prepare_data(PROBLEM, given, dtype, method.held_out)
     frame, phase = frame_of(PROBLEM, given, method, dtype), method.phases[-1]
     states = []
     for seed in range(seeds):
@@ -58,7 +58,7 @@ def programs(size: str, seeds: int) -> tuple[Callable[[int], None], Callable[[in
     step, still = step_of(PROBLEM, method, phase), eqx.filter(states[0], eqx.is_array, inverse=True)
 
     def run(moving: State, count: jax.Array) -> State:
-        share = Share(jnp.ones((), dtype), jnp.ones((), dtype))
+        share = StepSchedule(jnp.ones((), dtype), jnp.ones((), dtype))
 
         def body(_: jax.Array, now: State) -> State:
             after = step(eqx.combine(now, still), data, jnp.zeros((0,), dtype), share)[0]

@@ -1,13 +1,13 @@
 """Are sensor faults named as they happen, and are good readings kept?
 
-    python benchmarks/sensor_faults.py                        # the judge beside a nearly true field, ten seeds
+    python benchmarks/sensor_faults.py                        # the judge_sensors beside a nearly true field, ten seeds
     python benchmarks/sensor_faults.py --method law_pinn      # the same readings, fitted by a method of napinn
     python benchmarks/sensor_faults.py --rates                # false alarms and detections on other problems
 
 Ten thermometers in the ground, in which two waves of heat travel downwards. One is too high from some day on, one
 drifts, one is stuck for a while, one shows changes too large, one is three times as noisy, five are well; which one is
 which is drawn with the seed. One reading in twenty is a gross error. Without `--method` the field is the true one plus
-a smooth error of a fifth of the noise, which costs no training: the judge alone is measured.
+a smooth error of a fifth of the noise, which costs no training: the judge_sensors alone is measured.
 
 `--rates` takes other numbers of sensors and readings, other noise laws, larger errors of the field, and draws that had
 no part in finding the thresholds; one sensor is faulty, or none. Each part is
@@ -26,13 +26,13 @@ import numpy as np
 import pandas as pd
 
 import napinn
-from napinn.benchmarks.noise import NOISES
-from napinn.catalogue import METHODS
-from napinn.diagnosis import judge, sensor_scales
-from napinn.experiments.provenance import provenance
+from napinn.data.readings import Readings, read_table
+from napinn.diagnostics.sensors import judge_sensors, sensor_scales
+from napinn.engines.catalogue import METHODS
 from napinn.problem import Problem, Unknown
-from napinn.readings import Readings, read_table
-from napinn.verdicts import SensorVerdict, Verdict, condemned
+from napinn.results.verdicts import SensorVerdict, Verdict, excluded
+from napinn.studies.benchmarks.noise import NOISES
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "sensor_faults.json"
 DIFFUSIVITY = 0.05
@@ -190,11 +190,11 @@ def run(seed: int, method: str | None, steps: int | None) -> dict[str, Any]:
         told = outcome(table, result.verdicts, ~result.flagged)
         return told | {"a": round(result.unknowns["a"], 6), "seconds": round(result.seconds, 1)}
     field = nearly_true(table, seed)
-    verdicts = judge(ground(), table.readings, field)
+    verdicts = judge_sensors(ground(), table.readings, field)
     misfits = table.frame["T"].to_numpy() - field
     # What a gate that knows each sensor's scale would do: three deviations, and no reading that a verdict condemns.
     within = np.abs(misfits) < 3.0 * NOISE * sensor_scales(table.readings, misfits)
-    return outcome(table, verdicts, within & ~condemned(verdicts, len(within)))
+    return outcome(table, verdicts, within & ~excluded(verdicts, len(within)))
 
 
 def study(method: str | None, steps: int | None, seeds: int) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def rates(draws: int) -> dict[str, Any]:
             alarms, seen, right = 0, 0, 0
             for seed in range(draws if faults else HEALTHY * draws):
                 table = measured(50_000 + seed, faults, law, gross, sensors, count)
-                found = judge(ground(), table.readings, nearly_true(table, seed, wrong))
+                found = judge_sensors(ground(), table.readings, nearly_true(table, seed, wrong))
                 faulty = {one.sensor: one.verdict for one in found if one.verdict.faulty}
                 alarms += any(name not in table.faults for name in faulty)
                 seen += any(name in table.faults for name in faulty)

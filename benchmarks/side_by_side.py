@@ -24,13 +24,13 @@ import numpy as np
 from chunks import Others, Start, in_turn, start_of
 from roofline import operations, products_of, timed_products
 
-from napinn.benchmarks.names import BENCHMARKS
-from napinn.experiments.provenance import provenance
-from napinn.losses import Squared
-from napinn.methods import pinn
-from napinn.networks import MLPNetwork
-from napinn.objective import Batch, plain_loss
+from napinn.engines.network.methods import pinn
+from napinn.engines.network.objective import Batch, plain_loss
+from napinn.field.backbones import MLPNetwork
+from napinn.noise.losses import Squared
 from napinn.report.figures import new_figure, save
+from napinn.studies.benchmarks.names import BENCHMARKS
+from napinn.studies.paper.provenance import provenance
 
 HERE = Path(__file__).parent
 PEERS = ("torch_eager", "deepxde_pinn", "pina_pinn", "jinns_pinn", "jax_plain")

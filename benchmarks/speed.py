@@ -23,13 +23,13 @@ from chunks import Others, in_turn, start_of
 from memory import watched
 from roofline import operations, products_of, timed_products
 
-from napinn.benchmarks.base import Benchmark
-from napinn.benchmarks.names import BENCHMARKS
-from napinn.catalogue import BACKBONES
-from napinn.experiments.provenance import provenance
-from napinn.methods import b_pinn, law_pinn, na_pinn, pinn
-from napinn.network_model import values_of
-from napinn.training import SOAP, Method
+from napinn.engines.catalogue import BACKBONES
+from napinn.engines.network.methods import b_pinn, law_pinn, na_pinn, pinn
+from napinn.engines.network.model import values_of
+from napinn.engines.network.training import SOAP, Method
+from napinn.studies.benchmarks.base import Benchmark
+from napinn.studies.benchmarks.names import BENCHMARKS
+from napinn.studies.paper.provenance import provenance
 
 RESULTS = Path(__file__).parent / "results"
 PROBLEMS = ("allen_cahn", "burgers")
@@ -44,7 +44,7 @@ COMMAND = "from napinn.cli.main import run; run()"
 STARTED = """
 import sys, time
 import numpy as np, pandas as pd
-from napinn.caching import keep_compiled
+from napinn.storage.cache import keep_compiled
 keep_compiled()
 import napinn
 times = np.linspace(0.0, 3.0, 2000)

@@ -1,4 +1,4 @@
-"""The factors of the model of cost (`napinn.splines.cost`): the processor time of Gauss–Newton steps on many meshes.
+"""The factors of the model of cost (`napinn.engines.splines.cost`), from the processor time of Gauss–Newton steps.
 
     OMP_NUM_THREADS=1 python benchmarks/spline_cost.py
 
@@ -18,15 +18,15 @@ import numpy as np
 import pulse
 from scipy.optimize import nnls
 
+from napinn.data.readings import Readings, read_table
+from napinn.engines.splines import cost
+from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.smoothing import first_space
+from napinn.engines.splines.solver import evaluate, linearise
+from napinn.engines.splines.system import State, System, measured_units
+from napinn.engines.splines.task import Task
 from napinn.problem import Problem
-from napinn.problem_file import bind_readings, load_problem_file
-from napinn.readings import Readings, read_table
-from napinn.splines import cost
-from napinn.splines.cost import Meter
-from napinn.splines.smoothing import first_space
-from napinn.splines.solver import evaluate, linearise
-from napinn.splines.system import State, System, measured_units
-from napinn.splines.task import Task
+from napinn.problem.file import bind_readings, load_problem_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MESHES: dict[str, list[tuple[int, ...]]] = {
@@ -60,7 +60,7 @@ def timed_step(task: Task, mesh: tuple[int, ...], points: int) -> tuple[float, S
     noise = 0.01 * np.random.default_rng(0).normal(size=space.size)
     coefficients = np.tile(task.centre, (space.functions, 1)).ravel() + noise
     sigma = task.scale[: task.measured]
-    state = State(coefficients, np.ones(len(task.unknowns)), np.zeros(task.measured), sigma, task.working_law)
+    state = State(coefficients, np.ones(len(task.unknowns)), np.zeros(task.measured), sigma, task.working_laws)
     units, seconds = measured_units(system, state), []
     for _ in range(4):
         begun = time.process_time()

@@ -24,17 +24,17 @@ import pulse
 import unseen
 
 import napinn
-from napinn.checks import estimate
+from napinn.data.readings import Readings, read_table
+from napinn.engines.base import estimate
+from napinn.engines.splines.cost import Meter, TooSlowError
+from napinn.engines.splines.engine import AROUND_FIT, MOST
+from napinn.engines.splines.method import bsplines
+from napinn.engines.splines.smoothing import choose_start, first_space
+from napinn.engines.splines.system import System
+from napinn.engines.splines.task import Task
 from napinn.errors import InputError
-from napinn.experiments.provenance import provenance
 from napinn.problem import Problem
-from napinn.readings import Readings, read_table
-from napinn.splines.cost import Meter, TooSlowError
-from napinn.splines.engine import AROUND_FIT, MOST
-from napinn.splines.method import bsplines
-from napinn.splines.smoothing import choose_start, first_space
-from napinn.splines.system import System
-from napinn.splines.task import Task
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "time_estimates.json"
 FACTOR = 2.0

@@ -24,21 +24,21 @@ import numpy as np
 from chunks import start_of
 from side_by_side import ENVIRONMENTS, HERE, python_of, write_work
 
-from napinn.benchmarks.allen_cahn import allen_cahn
-from napinn.benchmarks.corruption import corrupt
-from napinn.experiments.provenance import provenance
-from napinn.methods import law_pinn, pinn
-from napinn.network_model import frame_of, initial
-from napinn.readings import read_table
-from napinn.suiting import suited
-from napinn.training import Method, Moment, begin, load, train
+from napinn.data.readings import read_table
+from napinn.engines.network.adaptation import adapted
+from napinn.engines.network.methods import law_pinn, pinn
+from napinn.engines.network.model import frame_of, initial
+from napinn.engines.network.training import FitState, Method, begin, prepare_data, train
+from napinn.studies.benchmarks.allen_cahn import allen_cahn
+from napinn.studies.benchmarks.corruption import corrupt
+from napinn.studies.paper.provenance import provenance
 
 ACCURACY, OUTLIERS, JUDGED = 0.127, 0.15, 20_000
 STEPS = 30_000
 """Of the paper's recipe."""
 RESULT = HERE / "results" / "time_to_accuracy.json"
 AGAIN = """
-from napinn.caching import keep_compiled
+from napinn.storage.cache import keep_compiled
 keep_compiled()
 import json, sys
 from time_to_accuracy import ours
@@ -59,12 +59,12 @@ def ours(minutes: float) -> dict[str, Any]:
     problem = benchmark.problem
     readings = read_table(corrupt(benchmark, OUTLIERS, 0).table, tuple(problem.coordinates), problem.fields)
     began, judged, found = time.perf_counter(), 0.0, {}
-    method = suited(law_pinn(), readings, problem)
+    method = adapted(law_pinn(), readings, problem)
     dtype = jnp.dtype(jnp.float32)
-    data, _ = load(problem, readings, dtype, method.held_out)
+    data, _ = prepare_data(problem, readings, dtype, method.held_out)
     start = initial(problem, method, frame_of(problem, readings, method, dtype), jax.random.key(0))
     where, values = jnp.asarray(points, dtype), jax.jit(lambda field, where: field(where))
-    for moment, snapshot in train(problem, method, data, Moment(begin(method, start, jax.random.key(1)))):
+    for moment, snapshot in train(problem, method, data, FitState(begin(method, start, jax.random.key(1)))):
         now = time.perf_counter()
         error = np.asarray(values(moment.state.learned.field, where)) - truth
         rmse, seconds = float(np.sqrt((error**2).sum() / (truth**2).sum())), now - began - judged

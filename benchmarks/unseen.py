@@ -21,9 +21,9 @@ import unseen_odes
 from engines import inside, intervals_of, timed_fit
 from unseen_base import Unseen
 
-from napinn.experiments.provenance import provenance
-from napinn.readings import read_table
-from napinn.result import FitResult
+from napinn.data.readings import read_table
+from napinn.results.result import FitResult
+from napinn.studies.paper.provenance import provenance
 
 RESULT = Path(__file__).parent / "results" / "unseen.json"
 CASES = {**unseen_odes.CASES, **unseen_fields.CASES}

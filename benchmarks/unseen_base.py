@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from napinn.benchmarks.corruption import FARTHEST, NEAREST
-from napinn.benchmarks.noise import NOISES, Mixture, NoiseLaw
 from napinn.problem import Problem
+from napinn.studies.benchmarks.corruption import FARTHEST, NEAREST
+from napinn.studies.benchmarks.noise import NOISES, Mixture, NoiseLaw
 
 LAWS: Mapping[str, NoiseLaw] = {**NOISES, "bimodal": Mixture(((-1.0, 0.35), (1.0, 0.35)))}
 STIFF, ODE, LINE, PLANE, HIDDEN, FAULTY = "stiff ODE", "ODE", "1D", "2D", "hidden field", "faulty sensors"
