@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo check quick test pytest test-pythons slow-tests lint format docs clean lock bench bench-peers bench-large
+.PHONY: demo check quick test pytest test-pythons slow-tests lint format docs wheel wheel-test clean lock bench bench-peers bench-large
 
 demo: $(READY)
 	$(BIN)/napinn demo --out demo-run --overwrite
@@ -35,13 +36,25 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/sp-repo-review . --show err --format rich
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY)
+# The site in docs/_build/html; a warning, such as a link that leads nowhere, is an error.
+docs: $(DOCS_READY)
 	$(BIN)/python docs/make_api.py
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "The site is in docs/_build/html/index.html."
+
+# Source archive and wheel in dist/; wheel-test fits with the wheel, installed in a folder of its own.
+wheel: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+wheel-test: wheel
+	.ci/wheel $(BIN)/python
 
 # Speed: napinn's own, beside its peers (each in an environment of its own under .bench/), and with ten million readings.
 bench: $(READY)
@@ -57,12 +70,15 @@ bench-large: $(READY)
 # Resolve the newest versions that pyproject.toml allows and write them down.
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/pip install --quiet ".[dev]"
+	.venv-lock/bin/pip install --quiet --upgrade "pip>=25.1"
+	.venv-lock/bin/pip install --quiet . --group dev
 	.venv-lock/bin/pip freeze --exclude napinn > requirements.lock
+	.venv-lock/bin/pip install --quiet --group docs
+	.venv-lock/bin/pip freeze --exclude napinn | grep -vxFf requirements.lock > docs/requirements.lock
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-* .bench demo-run runs dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* .bench demo-run runs dist docs/_build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml
@@ -71,3 +87,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(READY)
+
+$(DOCS_READY): docs/requirements.lock $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.lock
+	touch $(DOCS_READY)

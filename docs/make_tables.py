@@ -5,6 +5,7 @@ python docs/make_tables.py
 A page holds `<!-- table: NAME -->` and `<!-- /table -->`, and between them the lines of the function NAME. A test
 compares them with the files, so that a page cannot keep numbers that the files no longer have."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from napinn.experiments.tables import OURS, TITLES, confused, paper, spread
+from napinn.studies.paper.tables import OURS, TITLES, confused, paper, spread
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -279,6 +280,138 @@ def pulse() -> Iterator[str]:
             yield "| " + " | ".join(cells) + " |"
 
 
+DISCOVERED = {
+    "van_der_pol": "Van der Pol",
+    "lorenz": "Lorenz",
+    "lotka_volterra": "Lotka–Volterra",
+    "fitzhugh_nagumo": "FitzHugh–Nagumo",
+    "pure_noise": "pure noise",
+    "kdv": "KdV",
+    "kuramoto_sivashinsky": "Kuramoto–Sivashinsky",
+    "porous_medium": "porous medium",
+    "lambda_omega": "λ–ω",
+}
+
+
+def discovered(layout: str, method: str = "napinn") -> pd.DataFrame:
+    table = pd.read_csv(RESULTS / "discovery.csv")
+    return table[(table["layout"] == layout) & (table["method"] == method)]
+
+
+def discovery_series() -> Iterator[str]:
+    yield "| series | right | seeds | largest error | s |"
+    yield "|---|--:|--:|--:|--:|"
+    found = discovered("series")
+    for name, title in DISCOVERED.items():
+        part = found[found["equation"] == name]
+        if not len(part):
+            continue
+        errors = part[part["right"]]["error"].dropna()
+        worst = f"{100 * errors.max():.1f} %" if len(errors) else "–"
+        yield f"| {title} | {int(part['right'].sum())} | {len(part)} | {worst} | {part['seconds'].mean():.1f} |"
+
+
+def _discovery_rows(found: pd.DataFrame) -> Iterator[str]:
+    noises, outliers = (0.01, 0.1, 0.2, 0.5), (0.0, 0.05, 0.15)
+    yield "| equation | outliers | " + " | ".join(f"{100 * noise:g} % noise" for noise in noises) + " | s |"
+    yield "|---|--:|" + "--:|" * (len(noises) + 1)
+    for name, title in DISCOVERED.items():
+        for share in outliers:
+            part = found[(found["equation"] == name) & (found["outliers"] == share)]
+            if not len(part):
+                continue
+            cells = [_discovery_cell(part[part["noise"] == noise]) for noise in noises]
+            yield f"| {title} | {100 * share:g} % | " + " | ".join(cells) + f" | {part['seconds'].mean():.1f} |"
+
+
+def _discovery_cell(part: pd.DataFrame) -> str:
+    if not len(part):
+        return "–"
+    row = part.iloc[0]
+    return f"{100 * row['error']:.2f} %" if row["right"] else f"({row['true_positivity']:.2f})"
+
+
+def discovery_grid() -> Iterator[str]:
+    yield from _discovery_rows(discovered("grid"))
+
+
+def discovery_sensors() -> Iterator[str]:
+    yield from _discovery_rows(discovered("225 sensors"))
+
+
+def discovery_peer() -> Iterator[str]:
+    noises = (0.01, 0.1, 0.2, 0.5)
+    yield "| equation | outliers | method | " + " | ".join(f"{100 * noise:g} % noise" for noise in noises) + " |"
+    yield "|---|--:|---|" + "--:|" * len(noises)
+    for (name, title), share in itertools.product(DISCOVERED.items(), (0.0, 0.05, 0.15)):
+        for method in ("pysindy", "pysindy_trimmed"):
+            found = discovered("grid", method)
+            part = found[(found["equation"] == name) & (found["outliers"] == share)]
+            if len(part):
+                cells = [_discovery_cell(part[part["noise"] == noise]) for noise in noises]
+                yield f"| {title} | {100 * share:g} % | {method} | " + " | ".join(cells) + " |"
+
+
+def experiments() -> Iterator[str]:
+    """Several experiments and observables beside what was demanded of them."""
+    cases = json.loads((RESULTS / "experiments.json").read_text(encoding="utf-8"))["cases"]
+    yield "| case | readings | unknown | off by | demanded | 95 % interval holds the truth | processor s |"
+    yield "|---|---|---|---|---|---|---|"
+    for case, row in cases.items():
+        for name, most in row["demand"].items():
+            found = row["unknowns"][name]
+            cells = [case, f"{row['readings']}", name, f"{found['off_percent']:+.1f} %", f"{most:g} %"]
+            cells += ["yes" if found["held"] else "no", f"{row['seconds']:.0f}"]
+            yield "| " + " | ".join(cells) + " |"
+
+
+def splines_allen_cahn() -> Iterator[str]:
+    """The default on the paper's Allen–Cahn benchmark."""
+    yield "| draw | processor s | peak memory, GB | rMSE | ε (0.3) | outliers flagged | good readings flagged |"
+    yield "|---|---|---|---|---|---|---|"
+    for seed, row in json.loads((RESULTS / "allen_cahn.json").read_text(encoding="utf-8"))["rows"].items():
+        cells = [seed, row["processor_seconds"], row["peak_gb"], row["rmse"], row["eps"], row["outliers_flagged"]]
+        yield "| " + " | ".join(map(str, cells)) + f" | {row['good_flagged_percent']} % |"
+
+
+def handover() -> Iterator[str]:
+    """Networks of few steps from their own start and from that of splines."""
+    heads = ("benchmark", "splines, processor s", "rMSE, own start", "from splines", "coefficient")
+    yield "| " + " | ".join((*heads, "own start", "from splines")) + " |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, seeds in json.loads((RESULTS / "handover.json").read_text(encoding="utf-8"))["rows"].items():
+        sign, key, true = COEFFICIENTS[name]
+        for row in seeds.values():
+            own, taught = row["own"], row["splines"]
+            cells = [TITLES[name], row["splines_seconds"], own["rmse"], taught["rmse"], f"{sign} = {true:g}"]
+            cells += [own["unknowns"][key], taught["unknowns"][key]]
+            yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def unknowns() -> Iterator[str]:
+    found = json.loads((RESULTS / "unknowns.json").read_text(encoding="utf-8"))
+    rods, switches, profiles, priors = (
+        found[part] for part in ("varying_rod", "switched_source", "profile_intervals", "priors")
+    )
+    yield "| case | found | demanded |"
+    yield "|---|---|---|"
+    worst, least = max(each["error"] for each in rods), min(each["inside_band"] for each in rods)
+    held = f"{100 * least:.0f} % of places or more inside the band"
+    said = f"relative error {100 * worst:.1f} % or less, {held} ({len(rods)} seeds)"
+    yield f"| conductivity with a factor of four, 20 sensors, 10 % gross errors | {said} | 10 %, 90 % |"
+    away = max(each["share_of_record"] for each in switches)
+    within = f"within {100 * away:.1f} % of the record ({len(switches)} seeds)"
+    yield f"| time of a source that is switched on | {within} | 2 % |"
+    cases = ", ".join(f"{name}: {each['held']} of {each['of']}" for name, each in profiles.items())
+    yield f"| 95 % profile intervals that hold the truth | {cases} | 46 to 50 of 50 |"
+    none, much = priors["no_information"], priors["much_information"]
+    yield (
+        f"| prior normal(0.3, 0.05), readings that say nothing | {none['found']:.3f} ({none['low']:.3f} … "
+        f"{none['high']:.3f}) | 0.300 (0.202 … 0.398) |"
+    )
+    yield f"| prior beside many readings | moves by {much['moved_share_of_interval']:.3f} of the interval | below 0.1 |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     make.__name__: make
     for make in (
@@ -296,7 +429,15 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         sensor_faults,
         unseen,
         faults_of_fits,
+        experiments,
         pulse,
+        discovery_series,
+        discovery_grid,
+        discovery_sensors,
+        discovery_peer,
+        splines_allen_cahn,
+        handover,
+        unknowns,
     )
 }
 
