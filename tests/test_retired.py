@@ -14,10 +14,10 @@ from napinn.storage.settings import encode
 IDLE = {"afresh": False, "averaging": 0.0, "chooses": False}
 NEWTON = {"type": "GaussNewton", "damping": 0.01, "points": 512}
 POLISH = {
-    "type": "Phase", "name": "polish", "kind": {"type": "PhaseKind", "value": "polish"}, "steps": 20, "averaging": 0.0,
+    "type": "Phase", "name": "polish", "kind": {"type": "Kind", "value": "polish"}, "steps": 20, "averaging": 0.0,
     "loss": {"type": "Likelihood"}, "optimiser": {"type": "LBFGS", "memory": 20, "searches": 20},
 }  # fmt: skip
-SECOND = {"type": "Phase", "name": "two", "kind": {"type": "PhaseKind", "value": "plain"}, "steps": 1, "afresh": True}
+SECOND = {"type": "Phase", "name": "two", "kind": {"type": "Kind", "value": "plain"}, "steps": 1, "afresh": True}
 
 
 def with_idle_entries(method: dict) -> dict:
@@ -30,7 +30,7 @@ def of_few_readings(method: dict) -> dict:
     """As earlier versions wrote a method for few readings: two starts, a law with a prior, a last phase by Newton."""
     phases = [{**phase, **IDLE} for phase in method["phases"]]
     second = {**phases[0], "name": "heavy warm-up", "afresh": True, "chooses": True}
-    polish = {"type": "PhaseKind", "value": "polish"}
+    polish = {"type": "Kind", "value": "polish"}
     last = {**phases[-1], "name": "refinement", "kind": polish, "optimiser": NEWTON, "equation_factors": [1.0, 100.0]}
     density = {"type": "Shrunk", "inner": method["gating"]["density"], "share": 0.2}
     return {

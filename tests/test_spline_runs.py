@@ -128,7 +128,7 @@ def test_a_damaged_model_is_refused_in_one_sentence(run, name, change):
 )  # fmt: skip
 def test_a_damaged_spread_is_refused_in_one_sentence(run, change):
     with_arrays(run / CERTAINTY, draws=change(first_array(run / CERTAINTY, "draws")))
-    with pytest.raises(InputError, match=r"uncertainty\.npz does not match the settings of the run"):
+    with pytest.raises(InputError, match=r"certainty\.npz does not match the settings of the run"):
         load(run)
 
 

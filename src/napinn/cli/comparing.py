@@ -73,10 +73,11 @@ def _methods(
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     if not names:
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
-    # Before the methods, because a network among them imports JAX, which a wrong file should not wait for.
+    choices = {name: Choice(name, steps=steps).check() for name in names}
+    # Before the methods are made, because a network among them imports JAX, which a wrong file should not wait for.
     found = told_inputs(problem, [readings], Console(stderr=True))
     check_in_box(found.readings, found.problem)
-    recipes = {name: Choice(name, steps=steps).make() for name in names}
+    recipes = {name: choice.make() for name, choice in choices.items()}
     prepare(out, overwrite, WHOLE, found.files)
     with held(out), ExitStack() as displays:
 
