@@ -27,6 +27,7 @@ from napinn.engines.splines.smoothing import Start, choose_start, first_space, s
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.system import State, System, Units, measured_units
 from napinn.engines.splines.task import Curve, Task, tree_of
+from napinn.engines.splines.term_sizes import term_sizes
 from napinn.engines.splines.weak_form import weak_start
 from napinn.field.splines.banded import NotPositiveError
 from napinn.field.splines.space import Space
@@ -386,17 +387,23 @@ def natural_sizes(system: System, state: State) -> np.ndarray:
     there are none."""
     task = system.task
     absent = system.residuals(state.coefficients, np.zeros(len(task.unknowns)))
-    found = []
+    found = {}
     for name in task.unknowns:
         sizes = []
         for residual in absent:
             slope, rest = residual.unknowns.get(name), residual.value
-            if slope is None:
+            # Without a slope the other unknowns, which are zero here, multiply this one.
+            if slope is None or not np.any(slope):
                 continue
             ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
             sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
-        found.append(min(sizes, default=np.inf))
-    return np.array(found)
+        found |= {name: min(sizes)} if sizes else {}
+
+    def size_of(leaf: Leaf) -> float:
+        return float(np.sqrt(np.mean(np.square(system.leaf(leaf, state)))))
+
+    found = term_sizes([tree_of(equation) for equation in task.equations], size_of, found)
+    return np.array([found.get(name, np.inf) for name in task.unknowns])
 
 
 def box_sizes(task: Task) -> np.ndarray:

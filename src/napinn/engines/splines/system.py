@@ -225,6 +225,16 @@ class System:
         found = [_residual(grid, *value_and_partials(tree_of(equation), look_up)) for equation in equations]
         return [self._with_functions(residual, functions) for residual in found] if task.curves else found
 
+    def leaf(self, leaf: Leaf, state: State) -> np.ndarray | float:
+        """The value of a leaf of the equations at the points inside the box."""
+        task, grid = self.task, self.grid
+
+        def derivative(wanted: Derivative) -> np.ndarray:
+            return grid.values(state.coefficients, task.field_of[wanted.field], task.orders_of(wanted))
+
+        unknowns = dict(zip(task.unknowns, state.unknowns, strict=True))
+        return task.look_up(grid, derivative, unknowns, lambda each: self.function(each, grid, state.unknowns))(leaf)
+
     def function(self, leaf: Varying, grid: PointGrid, unknowns: np.ndarray) -> np.ndarray:
         """An unknown function, or a derivative of it, at the points of a grid."""
         curve = self.task.curve_of[leaf.name]

@@ -18,6 +18,11 @@ boundary."""
 FEWEST_BUMPS, MOST_BUMPS = 6, {1: 100, 2: 24, 3: 24}
 """Cells of the bumps along each axis, the most by the number of axes."""
 ROUNDS, ROBUST_ROUNDS = 8, 10
+HALVINGS = 8
+"""Of a step whose residuals are not those of the linear model."""
+DISAGREEMENT = 0.25
+"""Of the weak residuals before a step, by how much those after it may differ from the linear model. A Michaelis–Menten
+constant that follows its tangent leaves for infinity."""
 ROBUST_WIDTH = 1.5
 """In deviations, Huber's: 96 % as precise as least squares where errors are Gaussian (Huber 1964)."""
 NEARER_TO_BOUND = 0.05
@@ -38,13 +43,26 @@ def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     tested = _Tested(system.grid)
     unknowns = state.unknowns
     for _ in range(ROUNDS):
-        after = _regressed(system, state.coefficients, unknowns, units, usable, tested)
-        if after is None:
+        before = _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
+        after = None if before is None else _regressed(system.task, unknowns, *before)
+        if before is None or after is None:
             return None
         if np.allclose(after, unknowns, rtol=1e-4, atol=0.0):
             return after
+        for _ in range(HALVINGS):
+            found = _weak_residuals(system, state.coefficients, after, units, usable, tested)
+            if found is not None and _as_predicted(before, after - unknowns, found[1]):
+                break
+            after = 0.5 * (unknowns + after)
         unknowns = after
     return unknowns
+
+
+def _as_predicted(before: tuple[np.ndarray, np.ndarray], step: np.ndarray, misfit: np.ndarray) -> bool:
+    """Whether the weak residuals after a step are those of the linear model; always so where the unknowns stand
+    linearly in their equations."""
+    predicted = before[1] + before[0] @ step
+    return float(np.linalg.norm(misfit - predicted)) <= DISAGREEMENT * float(np.linalg.norm(before[1]))
 
 
 class _Tested:
@@ -71,15 +89,15 @@ class _Tested:
         return tensor.ravel()
 
 
-def _regressed(
+def _weak_residuals(
     system: System,
     coefficients: np.ndarray,
     unknowns: np.ndarray,
     units: Units,
     usable: list[int],
     tested: _Tested,
-) -> np.ndarray | None:
-    """The unknowns after one robust least-squares step."""
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Derivatives of the weak residuals by the unknowns, and the residuals; None where they are not finite."""
     residuals = system.residuals(coefficients, unknowns)
     matrix, right = [], []
     for number in usable:
@@ -89,10 +107,14 @@ def _regressed(
         slopes = [np.broadcast_to(residual.unknowns.get(name, 0.0), unit.shape) for name in system.task.unknowns]
         matrix.append(np.stack([tested(slope / unit) for slope in slopes], axis=1))
         right.append(tested(residual.value / unit))
-    groups, most = _groups(system.task)
-    rows, misfit = np.concatenate(matrix) @ groups, np.concatenate(right)
-    if not (np.isfinite(rows).all() and np.isfinite(misfit).all()):
-        return None
+    rows, misfit = np.concatenate(matrix), np.concatenate(right)
+    return (rows, misfit) if np.isfinite(rows).all() and np.isfinite(misfit).all() else None
+
+
+def _regressed(task: Task, unknowns: np.ndarray, rows: np.ndarray, misfit: np.ndarray) -> np.ndarray | None:
+    """The unknowns after one robust least-squares step; None where no unknown can be reached."""
+    groups, most = _groups(task)
+    rows = rows @ groups
     # A column of subnormal numbers cannot be scaled: its unknown leaves no trace at this start.
     reached = np.abs(rows).max(axis=0) > np.sqrt(np.finfo(float).tiny)
     if not reached.any():
@@ -100,7 +122,7 @@ def _regressed(
     after = unknowns + groups[:, reached] @ np.clip(
         _robust_step(rows[:, reached], misfit), -most[reached], most[reached]
     )
-    low, high = system.task.low, system.task.high
+    low, high = task.low, task.high
     with np.errstate(invalid="ignore"):
         lowest = np.where(np.isfinite(low), low + NEARER_TO_BOUND * (unknowns - low), low)
         highest = np.where(np.isfinite(high), high + NEARER_TO_BOUND * (unknowns - high), high)
