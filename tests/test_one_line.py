@@ -47,6 +47,31 @@ def test_a_long_table_is_understood():
     assert (file.fields, file.hidden) == (["u", "v"], [])
 
 
+def test_columns_are_known_by_their_short_names():
+    frame = table("T [K]", "depth").assign(time_h=[3.0, 1.0, 2.0, 0.0, 5.0, 4.0], probe=["a", "b"] * 3)
+    frame = frame.drop(columns="sensor")
+    file = deduce(Words(("T_t = a*d(T, depth, depth)",), ("a",)), frame, "r.csv")
+    problem, readings = bind_readings(file, frame, "r.csv")
+    assert list(problem.coordinates) == ["depth", "t"]
+    assert readings.columns.renamed == {"T": "T [K]", "t": "time_h"}
+    assert readings.columns.sensor == "probe"
+    literal = deduce(Words(("u_time_h = -k*u",), ("k",)), table("time_h", "u"), "r.csv")
+    assert (list(literal.coordinates), literal.columns.rename) == (["time_h"], {})
+
+
+def test_a_column_of_dates_is_time():
+    dates = pd.date_range("2024-03-01", periods=6, freq="6h").strftime("%d.%m.%Y %H:%M")
+    frame = table("u").assign(taken=dates)
+    problem, readings = bind_readings(deduce(Words(("u_t = -k*u",), ("k",)), frame, "r.csv"), frame, "r.csv")
+    assert problem.coordinates == {"t": (0.0, 30.0)}
+    assert readings.columns.clocks["t"].unit == "hours"
+
+
+def test_an_id_that_numbers_the_rows_is_no_sensor():
+    frame = table("t", "u").assign(id=range(6))
+    assert deduce(Words(("u_t = -k*u",), ("k",)), frame, "r.csv").columns.sensor == "sensor"
+
+
 def test_an_unknown_is_written_with_its_start_and_bounds():
     assert unknown_entry("D") == ("D", {})
     assert unknown_entry("D=0.5") == ("D", {"start": 0.5})
@@ -62,7 +87,7 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
     ("words", "said"),
     [
         (Words(("u_t = D*u_xx",)), "'D' is no column of r.csv (x, t, u, note) and not named as an unknown"),
-        (Words(("u_time = 0*u",)), "'u_time' is no column"),
+        (Words(("u_time = 0*u",)), "'u_time' is no derivative of 'u', because 'time' is no column of r.csv (x, t, u"),
         (Words(("u_t = u",), ("D=much",)), "'much' in 'D=much' is not a number"),
         (Words(("u_t = u",), ("D=1,lwo=0",)), "cannot be read"),
         (Words(("u_t = D*u",), ("D=1,low=2",)), "unknown 'D': an unknown starts at 1"),

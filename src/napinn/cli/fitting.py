@@ -11,6 +11,7 @@ from rich.markup import escape
 from napinn.cli.console import Console
 from napinn.cli.running import Manner, display, tell_result
 from napinn.data.flags import scheme_named
+from napinn.data.readings import Columns
 from napinn.engines.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, SPLINE_DENSITIES, Entry
 from napinn.engines.request import Request
 from napinn.errors import InputError, nearest
@@ -165,16 +166,25 @@ def told_inputs(
     found = read_inputs(problem, readings, leave_out_bad=leave_out_bad)
     told = [f"{told_names(readings)}: {note}" for note in found.unusual_notes]
     if isinstance(problem, Words):
-        told.append(f"understood: {deduced(found.problem)}")
+        told.append(f"understood: {deduced(found.problem, found.readings.columns)}")
     for line in told:
         console.print(escape(line), soft_wrap=True, highlight=False)
     return found
 
 
-def deduced(problem: Problem) -> str:
+def deduced(problem: Problem, columns: Columns) -> str:
     """What a problem is about, in one line."""
-    axes = ", ".join(f"{name} ({low:g} to {high:g})" for name, (low, high) in problem.coordinates.items())
-    parts = [f"coordinates {axes}", f"measured {', '.join(problem.fields)}"]
+
+    def column(name: str) -> str:
+        """The column of a name, where the two differ."""
+        unit = f", in {columns.clocks[name].unit} since the first reading" if name in columns.clocks else ""
+        return (f", column '{columns.of(name)}'" if columns.of(name) != name else "") + unit
+
+    axes = [f"{name} ({low:g} to {high:g}{column(name)})" for name, (low, high) in problem.coordinates.items()]
+    fields = [f"{name} ({column(name)[2:]})" if column(name) else name for name in problem.fields]
+    parts = [f"coordinates {', '.join(axes)}", f"measured {', '.join(fields)}"]
+    if columns.sensor != Columns().sensor:
+        parts.append(f"sensors by column '{columns.sensor}'")
     if problem.hidden:
         parts.append(f"hidden {', '.join(problem.hidden)}")
     if problem.unknowns:

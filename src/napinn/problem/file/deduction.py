@@ -2,22 +2,26 @@
 
 A name with an underscore whose end is made of column names is a derivative; its head is a field and its end are
 coordinates. Of the columns that stand by themselves in an equation, those with the usual names of coordinates are
-coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings."""
+coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings.
+
+Where the equations use names that are no columns, columns are known by their short names too: `T [K]` as T, and the
+column of time, be it `time_h` or dates, as t."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from napinn.data.names import normal, respelled
-from napinn.data.readings import ADDED_COLUMNS, Columns
+from napinn.data.readings import ADDED_COLUMNS, TIME_NAMES, Columns
 from napinn.errors import InputError, listed
 from napinn.problem.equations import RESERVED, split_names
-from napinn.problem.file.entries import ProblemFile
+from napinn.problem.file.entries import FIRST_READING, ProblemFile
 from napinn.problem.file.loading import parse_problem
+from napinn.problem.file.proposal import Roles, partial_text, roles_of
 
 USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -44,12 +48,18 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
     names = Columns()
     equations = tuple(unicodedata.normalize("NFC", text) for text in words.equations)
     used = {name for text in equations for name in _names_in(text)}
-    special = {names.value, names.field, names.sensor, names.sigma, names.experiment, *ADDED_COLUMNS} - used
-    # A saved index has no name, and every name begins with nothing.
     table = respelled(table, [normal(str(column)) for column in table.columns])
+    proposed = roles_of(table)
+    sensor = proposed.sensor if proposed.sensor not in used else None
+    special = {names.value, names.field, names.sensor, names.sigma, names.experiment, sensor, *ADDED_COLUMNS} - used
+    # A saved index has no name, and every name begins with nothing.
     columns = [str(column) for column in table.columns if column not in {*special, ""}]
-    fields, coordinates = _roles(equations, {*unknowns, *constants}, columns, source)
-    coordinates |= {name for name in columns if name in USUAL - fields and table[name].nunique() > 1}
+    known = {*unknowns, *constants}
+    renamed = _short_names(proposed, columns) if _unexplained(equations, known, columns) else {}
+    fields, coordinates = _roles(equations, known, [*columns, *renamed], columns, source)
+    renamed = {name: column for name, column in renamed.items() if name in fields | coordinates}
+    columns = [name for name in (*columns, *renamed) if name not in renamed.values()]
+    coordinates |= {name for name in columns if name in {*table.columns} & USUAL - fields and table[name].nunique() > 1}
     if not coordinates:
         raise InputError(
             f"no coordinate of {source} is in the equation; write derivatives by column, as 'u_t' for columns u and t "
@@ -58,7 +68,7 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
     measured = [name for name in sorted(fields) if name in _measured(table, columns, fields)]
     content = {
         "name": source,
-        "coordinates": dict.fromkeys(name for name in columns if name in coordinates),
+        "coordinates": {name: _coordinate(name, renamed, proposed) for name in columns if name in coordinates},
         "fields": measured,
         "hidden": sorted(fields - set(measured)),
         "equations": list(words.equations),
@@ -66,8 +76,34 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
         "constants": constants,
         "conditions": list(words.conditions),
         "periodic": list(words.periodic),
+        "columns": _columns(renamed, sensor, proposed),
     }
     return parse_problem(content, "the command line")
+
+
+def _short_names(proposed: Roles, columns: Sequence[str]) -> dict[str, str]:
+    """Columns by the names that an equation may use in their place."""
+    short = {**proposed.coordinates, **proposed.fields}
+    time = None if proposed.time is None else proposed.coordinates[proposed.time]
+    if time is not None and time not in TIME_NAMES:
+        short |= dict.fromkeys(sorted(TIME_NAMES), time)
+    return {name: column for name, column in short.items() if name not in columns and column in columns}
+
+
+def _coordinate(name: str, renamed: Mapping[str, str], proposed: Roles) -> dict[str, str] | None:
+    """The entry of a coordinate; only one that is given as dates has to say more than its name."""
+    column = renamed.get(name, name)
+    if proposed.clock is None or proposed.time is None or column != proposed.coordinates[proposed.time]:
+        return None
+    entry = {"column": column, "unit": proposed.clock, "origin": FIRST_READING}
+    return {**entry, "format": proposed.written} if proposed.written else entry
+
+
+def _columns(renamed: Mapping[str, str], sensor: str | None, proposed: Roles) -> dict[str, Any]:
+    """The entry that says which column holds what."""
+    dates = None if proposed.clock is None or proposed.time is None else proposed.coordinates[proposed.time]
+    entry: dict[str, Any] = {"rename": {name: column for name, column in renamed.items() if column != dates}}
+    return entry if sensor is None else {**entry, "sensor": sensor}
 
 
 def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
@@ -127,8 +163,10 @@ def _number(text: str, whole: str) -> float:
         raise InputError(f"'{text}' in '{whole}' is not a number; write for example 'D=0.5'.") from None
 
 
-def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], source: str) -> tuple[set[str], set[str]]:
-    """Which names are fields and which are coordinates."""
+def _roles(
+    equations: Sequence[str], known: set[str], columns: Sequence[str], shown: Sequence[str], source: str
+) -> tuple[set[str], set[str]]:
+    """Which names are fields and which are coordinates; a refusal lists the columns `shown`."""
     fields: set[str] = set()
     coordinates: set[str] = set()
     for text in equations:
@@ -142,15 +180,31 @@ def _roles(equations: Sequence[str], known: set[str], columns: Sequence[str], so
         if found is not None:
             fields.add(found[0])
             coordinates.update(found[1])
-    for name in sorted(bare - fields - coordinates):
+    unexplained = _unexplained(equations, known, columns)
+    if unexplained:
+        head, _, ending = unexplained[0].rpartition("_")
+        if head in columns:
+            axis = next((name for name in shown if name != head), "t")
+            raise InputError(
+                f"'{unexplained[0]}' is no derivative of '{head}', because '{ending}' is no column of {source} "
+                f"({listed(shown)}); write for example {partial_text(head, axis)}, or add --unknown {unexplained[0]}."
+            )
+        raise InputError(
+            f"'{unexplained[0]}' is no column of {source} ({listed(shown)}) and not named as an unknown; "
+            f"correct it or add --unknown {unexplained[0]}."
+        )
+    for name in bare - fields - coordinates:
         if name in columns:
             (coordinates if name in USUAL else fields).add(name)
-        elif _derivative(name, columns) is None:
-            raise InputError(
-                f"'{name}' is no column of {source} ({listed(columns)}) and not named as an unknown; "
-                f"correct it or add --unknown {name}."
-            )
     return fields, coordinates
+
+
+def _unexplained(equations: Sequence[str], known: set[str], columns: Sequence[str]) -> list[str]:
+    """The names in equations that are neither known, nor columns, nor derivatives by columns."""
+    called = {name for text in equations for arguments in _CALL.findall(text) for name in _names_in(arguments)[:1]}
+    bare = {name for text in equations for name in _names_in(text)} - known - RESERVED - called - set(columns)
+    heads = {found[0] for name in bare if (found := _derivative(name, columns)) is not None}
+    return sorted(name for name in bare - heads if _derivative(name, columns) is None)
 
 
 def _derivative(name: str, columns: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:

@@ -24,6 +24,8 @@ from napinn.problem.equations import RESERVED
 SENSOR_NAMES = frozenset({"sensor", "sensor_id", "station", "probe", "device", "node", "channel", "site", "id"})
 LABELLED = re.compile(r"\s*(.*?)\s*[\(\[]\s*([^()\[\]]*?)\s*[\)\]]\s*")
 """A column named with its unit: `temp (K)`, `depth [m]`."""
+TIMED = re.compile(r"(t|time)[ _]([a-z]+)", re.IGNORECASE)
+"""A column of time named with its unit: `time_h`, `t_min`."""
 DATES_SHOWN = 1000
 """Cells that are enough to know a column of dates."""
 DATE_FORMATS = tuple(
@@ -80,7 +82,7 @@ def roles_of(table: pd.DataFrame) -> Roles:
         plain, unit = _plain(column)
         if column in ADDED_COLUMNS or column == special.sigma or column.endswith("_" + special.sigma):
             continue
-        if roles.sensor is None and plain.lower() in SENSOR_NAMES:
+        if roles.sensor is None and _names_sensors(plain, table[column]):
             roles.sensor = column
         elif roles.time is None and (dates := _dates(table[column])) is not None:
             span, roles.written = dates
@@ -107,6 +109,11 @@ def roles_of(table: pd.DataFrame) -> Roles:
         roles.fields = {name: column for name, column in roles.coordinates.items() if name != roles.time}
         roles.coordinates = {roles.time: roles.coordinates[roles.time]}
     return roles
+
+
+def _names_sensors(name: str, cells: pd.Series) -> bool:
+    """Whether a column says which sensor a reading is of; an `id` that differs in every row numbers the rows."""
+    return name.lower() in SENSOR_NAMES and (name.lower() == Columns().sensor or cells.nunique() < len(cells))
 
 
 def _find_places(table: pd.DataFrame, roles: Roles) -> None:
@@ -141,6 +148,9 @@ def _find_time(table: pd.DataFrame, roles: Roles) -> None:
 def _plain(column: str) -> tuple[str, str]:
     """A column's name without its unit, and the unit."""
     found = LABELLED.fullmatch(column)
+    if found is None:
+        found = TIMED.fullmatch(column.strip())
+        found = found if found and found[2].lower() in TIME_WORDS else None
     return (found[1], found[2]) if found else (column.strip(), "")
 
 
