@@ -9,6 +9,7 @@ import pytest
 
 from napinn import Problem, Unknown, read_table
 from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.descent import SMALLEST_CELL, wide_enough
 from napinn.engines.splines.smoothing import first_space
 from napinn.engines.splines.solver import (
     LOCATION_PRIOR,
@@ -312,3 +313,8 @@ def test_periodicity_holds_at_the_solution():
     assert after < 1e-2 * before
     # Value and slope of both fields, along the whole of t.
     assert len(system.jumps) == 4
+
+
+def test_cells_below_the_smallest_are_not_bisected():
+    breaks = 7.0 + 3.0 * np.array([0.0, 0.9 * SMALLEST_CELL, 2.1 * SMALLEST_CELL, 0.5, 1.0])
+    assert wide_enough(breaks).tolist() == [False, True, True, True]

@@ -12,6 +12,7 @@ from napinn.data.robust import MAD_TO_STD
 from napinn.diagnostics import consistency as scrutiny
 from napinn.diagnostics.exchange import exchange_sentences
 from napinn.diagnostics.identifiability import free_level_sentences, undeterminable
+from napinn.diagnostics.noise_level import uneven_noise
 from napinn.noise.law import IMPOSSIBLE
 from napinn.problem.equations import Unknown, wanted
 from napinn.results.intervals import Uncertainty
@@ -151,7 +152,10 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
 
 def _remarks(result: FitResult) -> tuple[str, ...]:
     """What a reader should know besides, whether or not there is a doubt."""
-    levels = tuple(free_level_sentences(result.problem, frozenset(result.readings.columns.clocks)))
+    levels = (
+        *free_level_sentences(result.problem, frozenset(result.readings.columns.clocks)),
+        *uneven_noise(result),
+    )
     singled_out = result.flagged & (result.reliability > 0.0)
     if not result.noise or result.model.noise_share >= MOSTLY_NOISE or not singled_out.any():
         return levels

@@ -34,6 +34,10 @@ LOOSEST_REFINED = 0.2
 """Above this tolerance residuals are meant to be large, so nothing is refined for them."""
 MARKED = 0.8
 """Cells that hold this share of the residual's variation inside cells are bisected."""
+SMALLEST_CELL = 1e-5
+"""Of an axis: narrower cells are not bisected. An observable that is no derivative may bend beside a reading at a price
+that falls with the width of the bend, so that halving its cell always pays; and rounding grows with the inverse
+square of the width."""
 WORTH_MARKING = {1: 0.2, 2: 0.2, 3: 0.5}
 """An axis is refined if its share of that variation is at least this part of the largest."""
 REFINED_STEPS = {1: 24, 2: 24, 3: 8}
@@ -313,6 +317,7 @@ def marks_of(point: Point) -> list[np.ndarray]:
     for axis, along in enumerate(variation):
         position = system.space.order.index(axis)
         share = along.sum(axis=tuple(other for other in range(dimensions) if other != position))
+        share = np.where(wide_enough(system.space.axes[axis].breaks), share, 0.0)
         marked = np.zeros(len(share))
         if share.sum() > WORTH_MARKING[dimensions] * largest:
             order = np.argsort(-share)
@@ -320,6 +325,11 @@ def marks_of(point: Point) -> list[np.ndarray]:
             marked[order[:count]] = share[order[:count]]
         marks.append(marked)
     return marks
+
+
+def wide_enough(breaks: np.ndarray) -> np.ndarray:
+    """Which cells of an axis may be bisected."""
+    return np.diff(breaks) >= SMALLEST_CELL * (breaks[-1] - breaks[0])
 
 
 def _inner_variation(point: Point) -> list[np.ndarray]:

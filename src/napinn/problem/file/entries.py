@@ -163,8 +163,8 @@ class ProblemFile(_Strict):
     """For `napinn discover`: candidates for the right-hand side, for all equations or by left side."""
     known: list[str] | dict[str, list[str]] = []
     """For `napinn discover`: certain parts of the right-hand side, with their coefficients."""
-    unknowns: dict[str, UnknownEntry | Finite] = {}
-    """Coefficients to find: a start, or a start with bounds."""
+    unknowns: dict[str, UnknownEntry | Finite | None] = {}
+    """Coefficients to find: nothing, a start, or a start with bounds."""
     constants: dict[str, Finite | ColumnEntry | dict[str | int, Finite]] = {}
     """Numbers that are known: one, one for each experiment by name, or `{column: dose}`."""
     noise: NoiseEntry | None = None
@@ -347,11 +347,11 @@ class ProblemFile(_Strict):
         return path
 
 
-def _varies(entry: UnknownEntry | float) -> bool:
+def _varies(entry: UnknownEntry | float | None) -> bool:
     return isinstance(entry, UnknownEntry) and bool(entry.of)
 
 
-def _varying(name: str, entry: UnknownEntry | float) -> VaryingUnknown:
+def _varying(name: str, entry: UnknownEntry | float | None) -> VaryingUnknown:
     assert isinstance(entry, UnknownEntry)
     try:
         return entry.varying()
@@ -359,7 +359,7 @@ def _varying(name: str, entry: UnknownEntry | float) -> VaryingUnknown:
         raise InputError(f"unknown '{name}': {error}") from None
 
 
-def _unknown(name: str, entry: UnknownEntry | float) -> Unknown:
+def _unknown(name: str, entry: UnknownEntry | float | None) -> Unknown:
     try:
         if not isinstance(entry, UnknownEntry):
             return Unknown(entry)
