@@ -21,10 +21,10 @@ from napinn.data.readings import Clock, Columns, read_table
 from napinn.diagnostics.preflight import Weight, inspect_readings
 from napinn.engines.request import check_readings
 from napinn.errors import printable
+from napinn.problem.checks import MOST
 from napinn.problem.equations import Names, mathml, split_names
 from napinn.problem.equations.parse import HIGHEST_ORDER
 from napinn.problem.file import load_problem_file, loading
-from napinn.problem.problem import MOST
 from napinn.report.plot import parameters
 
 MICRO, MU = "\u00b5", "\u03bc"

@@ -24,7 +24,7 @@ from napinn.runs.folder import RESULT, VERIFICATION
 from napinn.runs.request import REQUEST
 from napinn.storage.atomic import write_atomic
 from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
-from napinn.storage.lock import holder
+from napinn.storage.lock import holder, is_running
 
 STARTED, OUTPUT = "fit.json", "fit.log"
 START_UP = 60.0
@@ -123,7 +123,7 @@ class Fits:
             return held
         young = time.time() - float(launch.get("started", 0.0)) < START_UP
         started_it = launch.get("run") is not None and not (analysis.folder / str(launch["run"])).exists()
-        return int(launch["pid"]) if young and started_it and _is_running(int(launch["pid"])) else None
+        return int(launch["pid"]) if young and started_it and is_running(int(launch["pid"])) else None
 
 
 def command(words: Sequence[str]) -> list[str]:
@@ -222,13 +222,3 @@ def _why(analysis: Analysis) -> str:
     """The sentence with which a fit has refused or ended."""
     lines = [line for line in _log(analysis).splitlines() if line.startswith("napinn:")]
     return lines[-1].removeprefix("napinn:").strip() if lines else ""
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

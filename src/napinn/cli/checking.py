@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console
+from napinn.cli.exit_codes import EXIT_BAD_INPUT
 from napinn.cli.fitting import Choice
-from napinn.cli.main import EXIT_BAD_INPUT
 from napinn.cli.progress import duration
 from napinn.data.readings import Readings
 from napinn.diagnostics.preflight import Finding, Weight, inspect_problem, inspect_readings

@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console
+from napinn.cli.exit_codes import EXIT_INTERRUPTED
 from napinn.cli.fitting import Choice, told_inputs
-from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
 from napinn.engines.snapshot import Snapshot

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console
-from napinn.cli.main import EXIT_NOT_TRUSTED
+from napinn.cli.exit_codes import EXIT_NOT_TRUSTED
 from napinn.data.formats import read_file
 from napinn.data.readings import Readings
 from napinn.discovery.discover import discover

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from napinn.cli.console import Console
-from napinn.cli.main import EXIT_INTERRUPTED
+from napinn.cli.exit_codes import EXIT_INTERRUPTED
 from napinn.studies.jobs.cores import own_cores
 from napinn.studies.jobs.display import study_display
 from napinn.studies.paper.catalogue import catalogue

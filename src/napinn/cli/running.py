@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console
-from napinn.cli.main import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
+from napinn.cli.exit_codes import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.engines.base import Progress
 from napinn.errors import printable

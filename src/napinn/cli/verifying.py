@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console, prose
-from napinn.cli.main import EXIT_NOT_TRUSTED
+from napinn.cli.exit_codes import EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.diagnostics.findings import CheckOutcome, Verification
 from napinn.engines.base import Progress

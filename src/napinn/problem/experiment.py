@@ -4,13 +4,13 @@ A problem of two experiments `a` and `b` has the fields `T@a` and `T@b`, the unk
 value for each experiment `V@a` and `V@b`. Its equations are written once, in the names without the experiment, and
 hold for the fields of each."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from napinn.data.readings.base import MARK
 from napinn.problem.equations import Equation
 from napinn.problem.equations.equation import from_tree
-from napinn.problem.equations.tree import Call, Derivative, Expression, Power, Product, Sum, Unknown
+from napinn.problem.equations.tree import Derivative, Expression, Unknown, with_children
 
 
 @dataclass(frozen=True)
@@ -59,28 +59,13 @@ def in_experiment(equation: Equation, experiment: str, unknowns: Iterable[str]) 
     assert equation.tree is not None
     own = {name for name in unknowns if experiment_of(name) == experiment}
 
-    def renamed(leaf: Expression) -> Expression:
-        match leaf:
+    def renamed(node: Expression) -> Expression:
+        match node:
             case Derivative(name, terms):
                 return Derivative(of_experiment(name, experiment), terms)
             case Unknown(name) if of_experiment(name, experiment) in own:
                 return Unknown(of_experiment(name, experiment))
             case _:
-                return leaf
+                return with_children(node, renamed)
 
-    return from_tree(str(equation.source), equation.shown, with_leaves(equation.tree, renamed))
-
-
-def with_leaves(node: Expression, changed: Callable[[Expression], Expression]) -> Expression:
-    """The tree with every leaf replaced by what `changed` makes of it."""
-    match node:
-        case Sum(terms):
-            return Sum(tuple((sign, with_leaves(child, changed)) for sign, child in terms))
-        case Product(factors):
-            return Product(tuple((exponent, with_leaves(child, changed)) for exponent, child in factors))
-        case Power(base, exponent):
-            return Power(with_leaves(base, changed), with_leaves(exponent, changed))
-        case Call(function, arguments):
-            return Call(function, tuple(with_leaves(argument, changed) for argument in arguments))
-        case _:
-            return changed(node)
+    return from_tree(str(equation.source), equation.shown, renamed(equation.tree))

@@ -28,6 +28,7 @@ from napinn.problem.equations.tree import (
     children,
     derivatives,
     walk,
+    with_children,
 )
 
 PART = "_part"
@@ -137,14 +138,4 @@ def _without_averages(node: Expression, own: Mapping[Call, str]) -> Expression:
     """The tree with the field of its running integral in place of every mean."""
     if _is_average(node):
         return Derivative(own[node], ((),))
-    match node:
-        case Sum(terms):
-            return Sum(tuple((sign, _without_averages(child, own)) for sign, child in terms))
-        case Product(factors):
-            return Product(tuple((exponent, _without_averages(child, own)) for exponent, child in factors))
-        case Power(base, exponent):
-            return Power(_without_averages(base, own), _without_averages(exponent, own))
-        case Call(function, arguments):
-            return Call(function, tuple(_without_averages(argument, own) for argument in arguments))
-        case _:
-            return node
+    return with_children(node, lambda child: _without_averages(child, own))

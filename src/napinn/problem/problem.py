@@ -4,7 +4,6 @@ Coordinates with their box, the fields (measured and hidden), the unknown coeffi
 inside the box. Boundary and initial conditions may be given and are never needed.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,18 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from napinn.data import markup
-from napinn.data.names import normal
-from napinn.errors import InputError, nearest
+from napinn.problem.checks import check_extras, check_names, check_ranges, check_used, normalise_names
 from napinn.problem.equations import (
-    RESERVED,
     Applied,
     Condition,
     Constant,
-    Coordinate,
     Derivative,
     Equation,
-    Given,
     Leaf,
     Names,
     Operator,
@@ -40,32 +34,17 @@ from napinn.problem.equations import (
     share_seconds,
     symbol,
     value_and_partials,
-    walk,
     wanted,
 )
 from napinn.problem.equations import Unknown as UnknownLeaf
-from napinn.problem.experiment import Experiment, experiment_of, in_experiment, plain, plain_names
+from napinn.problem.evaluation import leaf_values
+from napinn.problem.experiment import Experiment, in_experiment, plain, plain_names
+from napinn.problem.notebook import as_html
 from napinn.problem.observables import PART, Observable, bind_observable
 from napinn.problem.tables import Table
 from napinn.problem.units import Dimensions
 from napinn.problem.unknown import Unknown as Unknown
 from napinn.problem.varying import VaryingUnknown as VaryingUnknown
-
-MOST = {
-    "coordinate": 12,
-    "field": 100,
-    "hidden field": 100,
-    "unknown": 100,
-    "constant": 1000,
-    "table": 100,
-    "varying unknown": 4,
-}
-"""Names of each kind. What is fitted grows with each of them, and so do the compiled program and the checks of what can
-be determined: at a hundred unknowns these take seconds, at a thousand they would not end."""
-UNUSABLE = frozenset({"True", "False", "None"})
-"""Words that stand for values in an equation; other reserved words of Python may be names."""
-MOST_EQUATIONS = 200
-"""Equations, and as many conditions; each is compiled by itself."""
 
 
 @dataclass(frozen=True)
@@ -117,18 +96,12 @@ class Problem:
     def __post_init__(self) -> None:
         for given in ("fields", "equations", "hidden", "conditions", "periodic"):
             object.__setattr__(self, given, tuple(getattr(self, given)))
-        _normalise(self)
+        normalise_names(self)
         _add_observables(self)
-        _check_names(self)
-        for name, (low, high) in self.coordinates.items():
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise InputError(
-                    f"coordinate '{name}' runs from {low} to {high}; it needs finite numbers, low before high."
-                )
-        for name, table in self.tables.items():
-            table.check_covers(name, self.coordinates)
-        _check_used(self)
-        _check_extras(self)
+        check_names(self)
+        check_ranges(self)
+        check_used(self)
+        check_extras(self)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -351,66 +324,17 @@ class Problem:
     ) -> Callable[[Leaf], Any]:
         """The value of any leaf of an equation: `places` are the coordinates by name, `derivative` gives derivatives of
         fields, and `unknowns` one number each."""
-        like = next(iter(places.values()))
-        numeric = namespace(like)
-
-        def look_up(leaf: Leaf) -> Any:
-            match leaf:
-                case Coordinate(name):
-                    return places[name]
-                case Derivative() | Applied():
-                    return derivative(leaf)
-                case UnknownLeaf(name):
-                    return unknowns[name]
-                case Varying(name, axes, along):
-                    grids = np.broadcast_arrays(*(np.asarray(places[axis], float) for axis in axes))
-                    where = np.stack([grid.reshape(-1) for grid in grids], axis=1)
-                    return unknowns[name](where, along).reshape(grids[0].shape)
-                case Constant(_, value):
-                    return numeric.asarray(value, like.dtype)
-                case Given(name, axes):
-                    return self.tables[name].at([places[axis] for axis in axes])
-
-        return look_up
+        return leaf_values(places, derivative, unknowns, self.tables)
 
     def _repr_html_(self) -> str:
         """The problem in a notebook: its equations, and what they are about."""
-        axes = [(name, f"{low:g}", f"{high:g}", self.units.get(name, "")) for name, (low, high) in
-                self.coordinates.items()]  # fmt: skip
-        kinds = [*((name, "measured") for name in self.fields), *((name, "hidden") for name in self.hidden)]
-        fields = [(name, kind, self.units.get(name, "")) for name, kind in kinds]
-        bounds = [(name, *("" if each is None else f"{each:g}" for each in (one.start, one.low, one.high)),
-                   self.unit_of(name) or "") for name, one in self.unknowns.items()]  # fmt: skip
-        known = [(name, f"{value:g}") for name, value in self.constants.items()]
-        return markup.block(
-            f"Problem: {self.name}",
-            [
-                markup.formulas(self.show().splitlines()),
-                markup.table(("unknown", "start", "low", "high", "unit"), bounds),
-                markup.fold("Coordinates", markup.table(("name", "from", "to", "unit"), axes)),
-                markup.fold("Fields", markup.table(("name", "kind", "unit"), fields)),
-                markup.fold("Constants", markup.table(("name", "value"), known)),
-            ],
-        )
+        return as_html(self)
 
     def show(self) -> str:
         """The equations, and the conditions if there are any, as mathematics, one a line."""
         repeats = [f"periodic in {symbol(name)}" for name in self.periodic]
         parts = (*self.stated, *(each for _, each in self.observed), *self.given_conditions)
         return "\n".join([*dict.fromkeys(part.shown for part in parts), *repeats])
-
-
-def _normalise(problem: Problem) -> None:
-    """Bring all names to the form in which Python's reader gives those of an equation."""
-    for given in ("fields", "hidden", "periodic"):
-        object.__setattr__(problem, given, tuple(normal(name) for name in getattr(problem, given)))
-    for given in ("coordinates", "unknowns", "constants", "units", "scales", "tables", "observables", "varying"):
-        entries = getattr(problem, given)
-        found = {normal(name): entry for name, entry in entries.items()}
-        if len(found) < len(entries):
-            twice = next(name for name in found if sum(normal(other) == name for other in entries) > 1)
-            raise InputError(f"'{twice}' is declared twice under {given}, in characters that only look different.")
-        object.__setattr__(problem, given, found)
 
 
 def _add_observables(problem: Problem) -> None:
@@ -424,83 +348,3 @@ def _add_observables(problem: Problem) -> None:
     object.__setattr__(problem, "hidden", problem.hidden + hidden)
     for derived in ("observed", "_scopes", "names"):
         problem.__dict__.pop(derived, None)
-
-
-def _check_names(problem: Problem) -> None:
-    if not problem.coordinates:
-        raise InputError("the problem has no coordinates; name at least one, for example 't'.")
-    if not problem.fields:
-        raise InputError("the problem has no fields; name at least one, for example 'u'.")
-    if not problem.equations:
-        raise InputError("the problem has no equations; give at least one, for example 'u_t = D*u_xx'.")
-    for kind, texts in (("equations", problem.equations), ("conditions", problem.conditions)):
-        if len(texts) > MOST_EQUATIONS:
-            raise InputError(f"the problem has {len(texts)} {kind}, and napinn takes at most {MOST_EQUATIONS}.")
-    seen: dict[str, str] = {}
-    groups = {
-        "coordinate": problem.coordinates,
-        "field": problem.fields,
-        "hidden field": problem.hidden,
-        "unknown": problem.unknowns,
-        "constant": problem.constants,
-        "table": problem.tables,
-        "varying unknown": problem.varying,
-    }
-    for kind, names in groups.items():
-        if len(names) > MOST[kind]:
-            raise InputError(f"the problem has {len(names)} {kind}s, and napinn takes at most {MOST[kind]}; use fewer.")
-        for name in names:
-            if not (plain(name) if experiment_of(name) in problem.experiments else name).isidentifier() or (
-                name in UNUSABLE
-            ):
-                raise InputError(
-                    f"{kind} '{name}' is not a usable name; use letters, digits and underscores, a letter first."
-                )
-            if name in RESERVED:
-                raise InputError(f"{kind} '{name}' has the name of a function or of π; choose another.")
-            if name in seen:
-                raise InputError(f"'{name}' is declared as {seen[name]} and as {kind}; names must differ.")
-            seen[name] = kind
-    for name, kind in seen.items():
-        if problem.names.partial(name) is not None or problem.names.slope(name) is not None:
-            raise InputError(f"{kind} '{name}' reads like a derivative of a field; choose another name.")
-    for name, value in problem.constants.items():
-        if not math.isfinite(value):
-            raise InputError(f"constant '{name}' is {value}; it must be a finite number.")
-
-
-def _check_used(problem: Problem) -> None:
-    used_fields = {derivative.field for equation in problem.written for derivative in equation.needs}
-    for name in problem.outputs:
-        if name not in used_fields:
-            raise InputError(f"field '{name}' is in no equation; remove it or add the equation that it obeys.")
-    bound = (*problem.written, *(condition.equation for condition in problem.placed))
-    used_unknowns = {name for equation in bound for name in equation.unknowns}
-    used_unknowns |= {
-        leaf.name for each in bound if each.tree is not None for leaf in walk(each.tree) if isinstance(leaf, Varying)
-    }
-    for name in (*problem.unknowns, *problem.varying):
-        if name not in used_unknowns:
-            raise InputError(
-                f"unknown '{name}' is in no equation, so no reading can determine it; remove it or use it."
-            )
-
-
-def _check_extras(problem: Problem) -> None:
-    for name, scale in problem.scales.items():
-        if name not in problem.hidden:
-            raise InputError(
-                f"a scale is given for '{name}', which is not a hidden field; its readings give its scale."
-            )
-        if not (math.isfinite(scale) and scale > 0.0):
-            raise InputError(f"the scale of hidden field '{name}' is {scale}; it must be a finite number above 0.")
-    for name, varying in problem.varying.items():
-        for axis in varying.of:
-            if axis not in problem.coordinates:
-                raise InputError(
-                    f"unknown '{name}' varies along '{axis}', which is not a coordinate; "
-                    f"{nearest(axis, problem.coordinates)}"
-                )
-    for name in problem.periodic:
-        if name not in problem.coordinates:
-            raise InputError(f"periodic '{name}' is not a coordinate; {nearest(name, problem.coordinates)}")

@@ -8,6 +8,7 @@ Pass `axes` to draw a one-panel figure into a layout of your own. Colours stay o
 readings, lines and bars differ by shape, dash and hatch as well."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -97,13 +98,7 @@ def profile(result: FitResult, name: str | None = None) -> Drawn:
     """The profile likelihood of every unknown, or of the one that is named."""
     if not result.profiles:
         raise InputError("this run has no profiles; run 'napinn profile' on its folder first.")
-    if name is not None and name not in result.profiles:
-        raise InputError(f"there is no unknown '{name}'; {nearest(name, result.profiles)}")
-    names = list(result.profiles) if name is None else [name]
-    drawn = unknown_figures.panels(len(names))
-    for panel, each in zip(drawn, names, strict=True):
-        unknown_figures.draw_profile(result, each, panel)
-    return drawn
+    return _each(result, result.profiles, name, unknown_figures.draw_profile, "unknown '{}'")
 
 
 def correlation(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
@@ -120,12 +115,23 @@ def unknowns(result: FitResult, name: str | None = None) -> Drawn:
     """The coefficients that vary, each a curve with its 95 % band or a map; or the one that is named."""
     if not result.functions:
         raise InputError("this problem has no unknown that varies, so there is nothing to draw; see 'parameters'.")
-    if name is not None and name not in result.functions:
-        raise InputError(f"there is no unknown '{name}' that varies; {nearest(name, result.functions)}")
-    names = list(result.functions) if name is None else [name]
+    return _each(result, result.functions, name, unknown_figures.draw_function, "unknown '{}' that varies")
+
+
+def _each(
+    result: FitResult,
+    found: Mapping[str, Any],
+    name: str | None,
+    draw: Callable[[FitResult, str, Axes], None],
+    called: str,
+) -> Drawn:
+    """A panel for every name that was found, or for the one that was asked for; messages say `called` of a name."""
+    if name is not None and name not in found:
+        raise InputError(f"there is no {called.format(name)}; {nearest(name, found)}")
+    names = list(found) if name is None else [name]
     drawn = unknown_figures.panels(len(names))
     for panel, each in zip(drawn, names, strict=True):
-        unknown_figures.draw_function(result, each, panel)
+        draw(result, each, panel)
     return drawn
 
 

@@ -50,7 +50,7 @@ def holder(folder: Path) -> int | None:
         return None
     try:
         told = _holder(handle)
-        here = told.get("host") == platform.node() and _is_running(told.get("pid"))
+        here = told.get("host") == platform.node() and is_running(told.get("pid"))
         if not here or (fcntl is not None and _locked(handle)):
             return None
         return int(told["pid"])
@@ -94,7 +94,7 @@ def _locked(handle: int) -> bool:
         return False
     except OSError:
         holder = _holder(handle)
-    return holder.get("host") != platform.node() or not _is_running(holder.get("pid"))
+    return holder.get("host") != platform.node() or not is_running(holder.get("pid"))
 
 
 def _holder(handle: int) -> dict[str, Any]:
@@ -106,7 +106,10 @@ def _holder(handle: int) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _is_running(pid: object) -> bool:
+def is_running(pid: object) -> bool:
+    """Whether a process of this machine has this number.
+
+    :param pid: What a file says of it; anything that is no number of a process runs nowhere."""
     if not isinstance(pid, int) or pid <= 0:
         return False
     try:

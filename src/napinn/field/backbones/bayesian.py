@@ -16,7 +16,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from napinn.field.backbones.base import Backbone, Linear, Network, xavier_layers
-from napinn.field.streams import Flow, elementwise, linear, tanh
+from napinn.field.backbones.mlp import tanh_layers
+from napinn.field.streams import Flow, linear
 
 RAW_START = -3.0
 """A deviation is the softplus of a raw number; raw numbers start here, deviations at 0.049."""
@@ -47,10 +48,7 @@ class BayesianNetwork(Network):
     layers: tuple[BayesianLinear | Linear, ...]
 
     def __call__(self, x: Flow) -> Flow:
-        *hidden, head = self.layers
-        for layer in hidden:
-            x = elementwise(layer(x), tanh)
-        return head(x)
+        return tanh_layers(self.layers, x)
 
 
 @dataclass(frozen=True)

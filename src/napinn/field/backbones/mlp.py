@@ -1,5 +1,6 @@
 """The multilayer perceptron of the paper: tanh layers of equal width and a linear head."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -8,14 +9,19 @@ from napinn.field.backbones.base import Backbone, Linear, Network, xavier_layers
 from napinn.field.streams import Flow, elementwise, tanh
 
 
+def tanh_layers(layers: Sequence[Callable[[Flow], Flow]], x: Flow) -> Flow:
+    """Every layer but the last with tanh after it, and the last, which is linear."""
+    *hidden, head = layers
+    for layer in hidden:
+        x = elementwise(layer(x), tanh)
+    return head(x)
+
+
 class MLPNetwork(Network):
     layers: tuple[Linear, ...]
 
     def __call__(self, x: Flow) -> Flow:
-        *hidden, head = self.layers
-        for layer in hidden:
-            x = elementwise(layer(x), tanh)
-        return head(x)
+        return tanh_layers(self.layers, x)
 
 
 @dataclass(frozen=True)

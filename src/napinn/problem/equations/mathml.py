@@ -74,10 +74,7 @@ def _markup(node: trees.Expression, values: Values) -> tuple[str, int]:
             return _number(values[name]), _ATOM if values[name] >= 0 else _SUM
         case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name):
             return _name(name), _ATOM
-        case trees.Given(name, coordinates):
-            inside = "<mo>,</mo>".join(_name(coordinate) for coordinate in coordinates)
-            return f"<mrow>{_name(name)}{_APPLY}{_fenced(inside)}</mrow>", _ATOM
-        case trees.Varying(name, coordinates, ()):
+        case trees.Given(name, coordinates) | trees.Varying(name, coordinates, ()):
             inside = "<mo>,</mo>".join(_name(coordinate) for coordinate in coordinates)
             return f"<mrow>{_name(name)}{_APPLY}{_fenced(inside)}</mrow>", _ATOM
         case trees.Varying(name, _, axes):

@@ -34,9 +34,7 @@ def _show(node: trees.Expression) -> tuple[str, int]:
             return _number(value), _ATOM if value >= 0 else _SUM
         case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name):
             return symbol(name), _ATOM
-        case trees.Given(name, coordinates):
-            return f"{symbol(name)}({', '.join(map(symbol, coordinates))})", _ATOM
-        case trees.Varying(name, coordinates, ()):
+        case trees.Given(name, coordinates) | trees.Varying(name, coordinates, ()):
             return f"{symbol(name)}({', '.join(map(symbol, coordinates))})", _ATOM
         case trees.Varying(name, _, axes):
             return _partial(name, axes), _ATOM

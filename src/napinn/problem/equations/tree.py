@@ -131,6 +131,21 @@ def children(node: Expression) -> tuple[Expression, ...]:
             return ()
 
 
+def with_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The same node with every child replaced by what `change` makes of it; a leaf stays as it is."""
+    match node:
+        case Sum(terms):
+            return Sum(tuple((sign, change(child)) for sign, child in terms))
+        case Product(factors):
+            return Product(tuple((exponent, change(child)) for exponent, child in factors))
+        case Power(base, exponent):
+            return Power(change(base), change(exponent))
+        case Call(function, arguments):
+            return Call(function, tuple(change(argument) for argument in arguments))
+        case _:
+            return node
+
+
 def walk(node: Expression) -> Iterator[Expression]:
     yield node
     for child in children(node):
@@ -216,26 +231,18 @@ def spelled(node: Applied) -> Sum:
 def collapse(node: Expression) -> Expression:
     """Join second derivatives of one field that a sum adds with the same sign, as `u_xx + u_yy`, into one
     derivative."""
-    match node:
-        case Sum(terms):
-            joined: dict[tuple[int, str], list[tuple[str, ...]]] = {}
-            rest: list[tuple[int, Expression]] = []
-            order: list[tuple[int, str]] = []
-            for sign, child in terms:
-                if isinstance(child, Derivative) and all(len(axes) == 2 for axes in child.terms):
-                    if (sign, child.field) not in joined:
-                        order.append((sign, child.field))
-                    joined.setdefault((sign, child.field), []).extend(child.terms)
-                else:
-                    rest.append((sign, collapse(child)))
-            seconds = [(sign, Derivative(field, tuple(sorted(joined[sign, field])))) for sign, field in order]
-            merged = (*rest, *seconds)
-            return merged[0][1] if len(merged) == 1 and merged[0][0] > 0 else Sum(merged)
-        case Product(factors):
-            return Product(tuple((exponent, collapse(child)) for exponent, child in factors))
-        case Power(base, exponent):
-            return Power(collapse(base), collapse(exponent))
-        case Call(function, arguments):
-            return Call(function, tuple(collapse(argument) for argument in arguments))
-        case _:
-            return node
+    if not isinstance(node, Sum):
+        return with_children(node, collapse)
+    joined: dict[tuple[int, str], list[tuple[str, ...]]] = {}
+    rest: list[tuple[int, Expression]] = []
+    order: list[tuple[int, str]] = []
+    for sign, child in node.terms:
+        if isinstance(child, Derivative) and all(len(axes) == 2 for axes in child.terms):
+            if (sign, child.field) not in joined:
+                order.append((sign, child.field))
+            joined.setdefault((sign, child.field), []).extend(child.terms)
+        else:
+            rest.append((sign, collapse(child)))
+    seconds = [(sign, Derivative(field, tuple(sorted(joined[sign, field])))) for sign, field in order]
+    merged = (*rest, *seconds)
+    return merged[0][1] if len(merged) == 1 and merged[0][0] > 0 else Sum(merged)

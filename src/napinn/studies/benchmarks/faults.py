@@ -6,6 +6,7 @@ the readings that it changes and on no others: the first reading of a drift and 
 range stay good.
 """
 
+import abc
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,25 @@ import numpy as np
 import pandas as pd
 
 from napinn.studies.benchmarks.corruption import Fault, Labelled
+
+
+class RecordFault(Fault):
+    """A fault that changes values in the records of random sensors, each on its own."""
+
+    @abc.abstractmethod
+    def change(self, values: np.ndarray, rows: np.ndarray, table: Labelled, rng: np.random.Generator) -> None:
+        """Change the values of one sensor in place.
+
+        :param values: Of the whole table, (n, f).
+        :param rows: Those of the sensor, in the order of time.
+        :param table: The readings before this fault.
+        :param rng: The random stream of this fault."""
+
+    def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
+        values = table.values.copy()
+        for rows in _drawn(table, rng, self.sensors):
+            self.change(values, rows, table, rng)
+        return table.with_fault(self.name, values)
 
 
 @dataclass(frozen=True)
@@ -40,54 +60,45 @@ class Stuck(Fault):
 
 
 @dataclass(frozen=True)
-class Bias(Fault):
+class Bias(RecordFault):
     """A constant offset, up or down."""
 
     sensors: int = 1
     size: float = 3.0
     name: ClassVar[str] = "bias"
 
-    def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
-        values = table.values.copy()
-        for rows in _drawn(table, rng, self.sensors):
-            values[rows] += self.size * table.noise_std * _signs(rng, table)
-        return table.with_fault(self.name, values)
+    def change(self, values: np.ndarray, rows: np.ndarray, table: Labelled, rng: np.random.Generator) -> None:
+        values[rows] += self.size * table.noise_std * _signs(rng, table)
 
 
 @dataclass(frozen=True)
-class Drift(Fault):
+class Drift(RecordFault):
     """An offset that grows evenly with time, from nothing at the sensor's first reading to its size at the last."""
 
     sensors: int = 1
     size: float = 6.0
     name: ClassVar[str] = "drift"
 
-    def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
-        values = table.values.copy()
-        for rows in _drawn(table, rng, self.sensors):
-            times = table.points[rows, -1]
-            grown = (times - times[0]) / (times[-1] - times[0])
-            values[rows] += self.size * table.noise_std * grown[:, None] * _signs(rng, table)
-        return table.with_fault(self.name, values)
+    def change(self, values: np.ndarray, rows: np.ndarray, table: Labelled, rng: np.random.Generator) -> None:
+        times = table.points[rows, -1]
+        grown = (times - times[0]) / (times[-1] - times[0])
+        values[rows] += self.size * table.noise_std * grown[:, None] * _signs(rng, table)
 
 
 @dataclass(frozen=True)
-class Gain(Fault):
+class Gain(RecordFault):
     """All readings too large by one factor: by `size` where the field has its mean magnitude."""
 
     sensors: int = 1
     size: float = 3.0
     name: ClassVar[str] = "gain"
 
-    def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
-        values = table.values.copy()
-        for rows in _drawn(table, rng, self.sensors):
-            values[rows] *= 1.0 + self.size * table.noise_std / table.magnitude
-        return table.with_fault(self.name, values)
+    def change(self, values: np.ndarray, rows: np.ndarray, table: Labelled, rng: np.random.Generator) -> None:
+        values[rows] *= 1.0 + self.size * table.noise_std / table.magnitude
 
 
 @dataclass(frozen=True)
-class Burst(Fault):
+class Burst(RecordFault):
     """A stretch of very noisy readings: Gaussian noise of this size comes on top."""
 
     sensors: int = 1
@@ -95,13 +106,10 @@ class Burst(Fault):
     stretch: float = 0.1
     name: ClassVar[str] = "burst"
 
-    def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
-        values = table.values.copy()
-        for rows in _drawn(table, rng, self.sensors):
-            start, stop = _stretch(rng, len(rows), self.stretch)
-            hit = rows[start:stop]
-            values[hit] += self.size * table.noise_std * rng.normal(size=values[hit].shape)
-        return table.with_fault(self.name, values)
+    def change(self, values: np.ndarray, rows: np.ndarray, table: Labelled, rng: np.random.Generator) -> None:
+        start, stop = _stretch(rng, len(rows), self.stretch)
+        hit = rows[start:stop]
+        values[hit] += self.size * table.noise_std * rng.normal(size=values[hit].shape)
 
 
 @dataclass(frozen=True)
@@ -121,19 +129,16 @@ class DropOut(Fault):
 
 
 @dataclass(frozen=True)
-class Clipped(Fault):
+class Clipped(RecordFault):
     """The sensor's range ends at ± `limit`, about zero; what lies beyond is read as the end of the range."""
 
     sensors: int = 1
     limit: float = 2.0
     name: ClassVar[str] = "clipped"
 
-    def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
-        values = table.values.copy()
+    def change(self, values: np.ndarray, rows: np.ndarray, table: Labelled, rng: np.random.Generator) -> None:
         end = self.limit * table.noise_std
-        for rows in _drawn(table, rng, self.sensors):
-            values[rows] = np.clip(values[rows], -end, end)
-        return table.with_fault(self.name, values)
+        values[rows] = np.clip(values[rows], -end, end)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from napinn.errors import InputError
-from napinn.studies.jobs.events import Ended, Event, Moved, Started
+from napinn.studies.jobs.events import Ended, Event, Moved, Started, wait_for_next
 from napinn.studies.jobs.job import Job
 from napinn.studies.jobs.work import Report, perform, request_for, sentence
 
@@ -30,7 +30,6 @@ else:
 
 MISSING = "running on a cluster needs Dask, which is not installed; add it with: pip install napinn[cluster]"
 SECONDS_TO_CONNECT = 15
-SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_FOR_THE_WORD = 0.05
 MOST_SUBMISSIONS = 20
 """A bound on the patience with a job that is never heard to start and whose workers die all the same."""
@@ -88,11 +87,7 @@ class _Tasks:
 
     def next(self) -> Event | _Finished:
         while True:
-            try:
-                # Windows delivers Ctrl-C between waits only.
-                news = self.posted.get(timeout=SECONDS_BETWEEN_LOOKS)
-            except queue.Empty:
-                continue
+            news = wait_for_next(self.posted)
             if isinstance(news, _Finished):
                 return news
             # Events and results take different ways, so word of a start may come after the end.

@@ -13,13 +13,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from napinn.studies.jobs.cores import Place, own_cores, places
-from napinn.studies.jobs.events import Ended, Event, Moved, Started
+from napinn.studies.jobs.events import Ended, Event, Moved, Started, wait_for_next
 from napinn.studies.jobs.interpreter import Death, Interpreter
 from napinn.studies.jobs.job import Job
 from napinn.studies.jobs.work import Report, request_for
 
 LONG_ENOUGH = 60.0
-SECONDS_BETWEEN_LOOKS = 0.5
 
 
 @dataclass
@@ -60,15 +59,10 @@ def events(
 
 
 def _next(desk: Desk) -> Event:
-    while True:
-        try:
-            # Windows delivers Ctrl-C between waits only.
-            event = desk.posted.get(timeout=SECONDS_BETWEEN_LOOKS)
-        except queue.Empty:
-            continue
-        if isinstance(event, BaseException):
-            raise event
-        return event
+    event = wait_for_next(desk.posted)
+    if isinstance(event, BaseException):
+        raise event
+    return event
 
 
 def _serve(desk: Desk, place: Place) -> None:

@@ -1,0 +1,244 @@
+"""The commands of the group "Start here": from a table of readings to a fit.
+
+Each function holds the arguments of a command, and imports what runs it when it is called, so that `--help` is quick.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from napinn.cli.commands import command
+from napinn.cli.options import (
+    Conditions,
+    Constants,
+    Equations,
+    Every,
+    Flags,
+    Json,
+    NoOpen,
+    Overwrite,
+    Periodic,
+    ProblemFile,
+    Quiet,
+    Replace,
+    Seed,
+    Steps,
+    Unknowns,
+    Verbose,
+)
+from napinn.errors import InputError
+from napinn.storage.json_files import check_run
+
+
+@command
+def demo(
+    steps: Steps = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Train the networks of the paper for 10,000 steps: about four minutes.")
+    ] = False,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Run folder of the demonstration.")] = Path("demo-run"),
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: the default, naPINN and a plain PINN."""
+    from napinn.cli.demonstration import demo_command
+
+    raise typer.Exit(demo_command(steps, full, seed, out, overwrite, json))
+
+
+@partial(command, name="app")
+def app_page(
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where analyses are kept; default napinn-app in your home folder.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port on this machine; default 8877, or any free one.", min=0, max=65_535)
+    ] = None,
+    no_open: NoOpen = False,
+) -> None:
+    """Open a page in the browser: from a file of readings to a report, without a command line. Ctrl-C ends it."""
+    from napinn.cli.launching import app_command
+
+    app_command(folder, port, no_open)
+
+
+@command
+def init(
+    readings: Annotated[
+        Path | None, typer.Argument(help="Table of readings; default the only table in this folder.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Problem file to write.")] = Path("problem.yaml"),
+    overwrite: Replace = False,
+) -> None:
+    """Propose a problem file from the columns of a table; the equation is yours to correct."""
+    from napinn.cli.starting import init_command
+
+    init_command(readings, out, overwrite)
+
+
+@command
+def check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[PROBLEM] READINGS…",
+            help="A problem file and readings, several files of which each is an experiment; with -p or -e only these.",
+        ),
+    ],
+    problem: ProblemFile = None,
+    equation: Equations = None,
+    unknown: Unknowns = None,
+    constant: Constants = None,
+    condition: Conditions = None,
+    periodic: Periodic = None,
+    method: Annotated[str | None, typer.Option("--method", "-m", help="Whose time to estimate.")] = None,
+    steps: Steps = None,
+    time: Annotated[bool, typer.Option("--time/--no-time", help="Try a few steps to estimate the time.")] = True,
+    json: Json = False,
+) -> None:
+    """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
+    from napinn.cli.checking import check_command
+    from napinn.cli.fitting import Choice
+    from napinn.problem.file import Words
+
+    lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    named = bool(lists[0]) or problem is not None
+    doubled = bool(lists[0]) and any(file.suffix in (".yaml", ".yml") for file in files)
+    if doubled or len(files) < (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
+        raise InputError("give either a problem file and readings, or readings with --equation and its like.")
+    given = Words(*lists) if lists[0] else problem or files[0]
+    tables = files if named else files[1:]
+    raise typer.Exit(check_command(given, tables, Choice(method, steps=steps).check(), time, json))
+
+
+@command
+def fit(
+    readings: Annotated[
+        list[Path],
+        typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat; of several, each is an experiment."),
+    ],
+    problem: ProblemFile = None,
+    equation: Equations = None,
+    unknown: Unknowns = None,
+    constant: Constants = None,
+    condition: Conditions = None,
+    periodic: Periodic = None,
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", help="Default: splines or a network; see `napinn methods`.")
+    ] = None,
+    backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
+    density: Annotated[
+        str | None,
+        typer.Option(
+            "--density", help="Noise law: mixture, kde, cauchy or gaussian of splines; ebm, gmm or kde of a network."
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option("--loss", help="Data loss: likelihood, squared, absolute, q_gaussian or huber.")
+    ] = None,
+    steps: Steps = None,
+    minutes: Annotated[float | None, typer.Option(help="Budget of time; the training fits into it.", min=0.05)] = None,
+    seed: Seed = 0,
+    seeds: Annotated[int, typer.Option(help="Fit from this many seeds and keep the best.", min=1)] = 1,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals and the field's spread.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.")
+    ] = False,
+    double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
+    flags: Flags = None,
+    leave_out_bad: Annotated[
+        bool, typer.Option("--leave-out-bad", help="Leave out readings that the table's own quality flags call bad.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
+    overwrite: Overwrite = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LOGGER", help="Also log to tensorboard or mlflow. Give it again for both."),
+    ] = None,
+    checkpoint_every: Every = 60.0,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
+    from napinn.cli.fitting import Choice, fit_command
+    from napinn.cli.running import Manner
+    from napinn.pipeline import PipelineOptions
+    from napinn.problem.file import Words
+
+    lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
+        raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
+    choice = Choice(method, backbone, density, loss, steps, double, minutes)
+    manner = Manner(json, verbose, quiet)
+    options = PipelineOptions(
+        seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
+    )
+    given = problem or Words(*lists)
+    raise typer.Exit(fit_command(readings, given, choice, seed, out, options, manner, leave_out_bad))
+
+
+@command
+def discover(
+    readings: Annotated[Path, typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat.")],
+    problem: ProblemFile = None,
+    left: Annotated[
+        list[str] | None,
+        typer.Option("--left", help="Derivative that an equation is solved for, as u_t. Give it again for a system."),
+    ] = None,
+    terms: Annotated[
+        list[str] | None,
+        typer.Option("--terms", help="Candidates with commas between, for all equations or as 'u_t: u, u*u_x'."),
+    ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option("--known", help="Certain part of the right-hand side, as '-u*u_x' or 'u_t: -u*u_x'."),
+    ] = None,
+    refit_seconds: Annotated[
+        float, typer.Option(help="What the joint refit may take by estimate; 0 leaves it out.", min=0.0)
+    ] = 15.0,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Find which equation the readings obey, with rivals and inclusion probabilities; write a report."""
+    from napinn.cli.discovering import discover_command
+
+    lefts, candidates, certain = (tuple(given or ()) for given in (left, terms, known))
+    raise typer.Exit(
+        discover_command(
+            readings, problem, lefts, candidates, certain, out, overwrite, refit_seconds, seed, quiet, json
+        )
+    )
+
+
+@command
+def resume(
+    run: Annotated[Path, typer.Argument(help="Folder of a fit that was killed or interrupted.")],
+    checkpoint_every: Every = 60.0,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Continue a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
+    check_run(run)
+    from napinn.cli.repeating import resume_command
+    from napinn.cli.running import Manner
+
+    raise typer.Exit(resume_command(run, checkpoint_every, Manner(json, verbose, quiet)))
+
+
+@command
+def new(
+    path: Annotated[Path, typer.Argument(help="Problem file to write.")] = Path("problem.yaml"),
+    overwrite: Replace = False,
+) -> None:
+    """Write a problem file to fill in, with every entry explained."""
+    from napinn.cli.starting import new_command
+
+    new_command(path, overwrite)
