@@ -7,6 +7,7 @@ beartype alone, on their classes and on functions that are not nested."""
 import ast
 import functools
 import importlib.util
+import re
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -44,14 +45,32 @@ class _Checks(ast.NodeTransformer):
         return node
 
 
+def _without_unknown_names(tree: ast.Module) -> ast.Module:
+    """With `object` for annotations that name what only a static checker imports."""
+    guarded = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    imports = [part for node in guarded if not node.orelse for part in node.body if isinstance(part, ast.ImportFrom)]
+    unknown = {alias.asname or alias.name for part in imports for alias in part.names}
+
+    def known(annotation: ast.expr) -> ast.expr:
+        named = set(re.findall(r"\w+", ast.unparse(annotation)))
+        return ast.copy_location(ast.Name("object", ast.Load()), annotation) if named & unknown else annotation
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            node.annotation = known(node.annotation)
+        elif isinstance(node, ast.FunctionDef) and node.returns:
+            node.returns = known(node.returns)
+    return tree
+
+
 class _CheckedLoader(SourceFileLoader):
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        tree = _Checks().visit(ast.parse(data, path))
+        tree = _Checks().visit(_without_unknown_names(ast.parse(data, path)))
         return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
 
     def exec_module(self, module: Any) -> None:
         # The compiled files need a name of their own, or napinn itself would load them.
-        named = functools.partial(importlib.util.cache_from_source, optimization="beartyped1")
+        named = functools.partial(importlib.util.cache_from_source, optimization="beartyped3")
         with patch("importlib._bootstrap_external.cache_from_source", named):
             super().exec_module(module)
 
