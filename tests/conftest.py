@@ -19,13 +19,13 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false"
 
 import jax
-from jaxtyping import install_import_hook
+
+import runtime_types
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-# Must come before napinn is imported anywhere. An int may stand where a float is asked for, as Python's typing has it.
-install_import_hook("napinn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+runtime_types.install()  # Before napinn is imported anywhere.
 
 import dataclasses  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
