@@ -23,7 +23,7 @@ from napinn.engines.splines.doubts import Doubt, doubts_of
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
 from napinn.engines.splines.screening import Screen, screened
-from napinn.engines.splines.smoothing import Start, choose_start, first_space, sharper, smooth_values, smoothed
+from napinn.engines.splines.smoothing import Start, choose_start, finest, first_space, sharper, smooth_values, smoothed
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.system import State, System, Units, measured_units
 from napinn.engines.splines.task import Curve, Task, tree_of
@@ -46,6 +46,12 @@ FEW = 100
 """Readings below which several starts are always tried."""
 OTHER_STARTS = (3.0, 1.0 / 3.0)
 """Factors of the given start that are tried when others are doubtful."""
+SETTLED_PRICE = 2.0
+"""Nats that the equations may cost an attempt with one axis before other starts are tried. In the valley of the right
+unknowns the price falls as the square of the tolerance and is below one nat at its end, unless the noise is below some
+hundredths; in valleys where the field cuts off spikes it stays at four to thirty."""
+MOST_IN_DOUBT = 1_000
+"""Coefficients a field of these other starts: in a wrong valley refinement has no end."""
 LOOSELY_HELD = 0.15
 """Share of the readings that parameters use up, above which the equations hardly hold the field, so that the unknowns
 of one start prove little."""
@@ -237,7 +243,9 @@ class Engine:
         end = max(FIRST_END_CLOSE if few or single else FIRST_END, self._last)
         found: list[Attempt] = []
 
-        def attempt(name: str, first: Start, given: np.ndarray | None, tolerance: float) -> None:
+        def attempt(
+            name: str, first: Start, given: np.ndarray | None, tolerance: float, coefficients: int = most
+        ) -> None:
             """From given unknowns, or where there are none from those of the weak form."""
             self.stage = f"start '{name}'"
             system, state = self._smoothed(first)
@@ -250,7 +258,7 @@ class Engine:
                     given = weak_start(system, state, least)
                     given = None if given is None else self.task.near_priors(given)
                 begun = state if given is None else replace(state, unknowns=given)
-                level = Descent(name, least, most, self._told, self.journal).run(system, begun, tolerance, end)
+                level = Descent(name, least, coefficients, self._told, self.journal).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return
             found.append(Attempt(name, level, least, self._doubts(level, start)))
@@ -258,12 +266,18 @@ class Engine:
         def doubtful() -> bool:
             return not any(each.sound for each in found)
 
+        def settled() -> bool:
+            return any(each.sound and each.level.price < SETTLED_PRICE for each in found)
+
         attempt("weak form", start, None, 1.0)
         self.meter.limit = float("inf")
         if few or single or (doubtful() and self.task.dimensions == 2):
             finer = sharper(self.task, start)
             if finer.cells != start.cells:
                 attempt("weak form, sharper", finer, None, 1.0)
+        for name, other in finest(self.task, start).items() if single else ():
+            if not settled():
+                attempt(name, other, None, 1.0, min(most, MOST_IN_DOUBT * self.task.fields))
         if few or doubtful():
             attempt("given start", start, self.first, GIVEN_START)
         if few or doubtful():

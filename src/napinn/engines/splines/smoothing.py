@@ -4,7 +4,7 @@ How fine a mesh and how stiff a spline the readings support is decided by readin
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,11 @@ FIRST_ROUGHNESS_WEIGHT = 1e-3
 """The weight with which meshes are compared, in the middle of the ladder."""
 SHARPER, SOFTER = 2, 1e-2
 """Doublings of the cells and factor of the roughness_weight of a sharper start."""
+FINEST = 3
+"""Doublings of the cells of the finest start."""
+FINEST_STIFFNESS = {"weak form, finest": 100.0, "weak form, finest and soft": 1.0}
+"""Factors of the roughness weight on the finest mesh. The penalty falls with the fourth power of the cells, so that the
+first is about as smooth as the start itself and the second follows the readings closely."""
 NEAR_BREAK = 0.3
 """Of a cell: the distance within which a break moves to the end of an experiment's range."""
 SMALLEST_SCALE = 1e-3
@@ -238,16 +243,33 @@ def choose_start(task: Task, seed: int, most: int, meter: Meter) -> Start:
 
 def sharper(task: Task, start: Start) -> Start:
     """A finer and softer start, for fields with spikes that held-out readings took for noise."""
+    return replace(start, cells=_doubled(task, start, SHARPER), roughness_weight=SOFTER * start.roughness_weight)
+
+
+def finest(task: Task, start: Start) -> dict[str, Start]:
+    """Starts on the finest mesh that the readings support, by name. On it no spike is cut off for want of cells, and
+    what the equations make of gross errors beside a spike depends on how stiff the field was at first."""
+    cells = _doubled(task, start, FINEST)
+    if cells == start.cells:
+        return {}
+    return {
+        name: replace(start, cells=cells, roughness_weight=factor * start.roughness_weight)
+        for name, factor in FINEST_STIFFNESS.items()
+    }
+
+
+def _doubled(task: Task, start: Start, times: int) -> tuple[int, ...]:
+    """The cells of a start, doubled so many times, or until the readings support no more functions."""
     readings = (
         MOST_FUNCTIONS[task.dimensions] * len(task.readings) / (task.measured if task.dimensions == 1 else task.copies)
     )
     limits, cells = _most_cells(task), start.cells
-    for _ in range(SHARPER):
+    for _ in range(times):
         finer = tuple(min(2 * count, limit) for count, limit in zip(cells, limits, strict=True))
         if math.prod(count + degree for count, degree in zip(finer, task.degrees, strict=True)) > readings:
             break
         cells = finer
-    return Start(cells, SOFTER * start.roughness_weight, start.held_out, start.by_group)
+    return cells
 
 
 def _most_cells(task: Task) -> list[int]:
