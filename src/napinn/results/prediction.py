@@ -64,7 +64,9 @@ def coordinates_of(result: FitResult, table: pd.DataFrame, source: str) -> np.nd
 
 def _coordinate(result: FitResult, name: str, column: pd.Series, source: str) -> np.ndarray:
     clock, needed = result.readings.columns.clocks.get(name), np.ones(len(column), bool)
-    return numbers_in(column, source, needed) if clock is None else times_in(column, clock, source, needed)[0]
+    if clock is not None:
+        return times_in(column, clock, source, needed)[0]
+    return result.readings.columns.inward(name, numbers_in(column, source, needed))
 
 
 def outside_box(result: FitResult, points: np.ndarray) -> int:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from napinn.data.flags import scheme_named
 from napinn.data.formats import csv_text
-from napinn.data.readings import Readings
+from napinn.data.readings import Conversion, Readings
 from napinn.diagnostics.sensors import judge_sensors
 from napinn.engines.base import Progress, backend_of
 from napinn.engines.request import Request, problem_settings
@@ -365,6 +365,7 @@ def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarra
             )
         columns = table[wanted].apply(pd.to_numeric, errors="coerce")
         found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]
+    found["predicted"] = readings.converted(found["predicted"], Conversion.inward)
     return found
 
 
