@@ -13,7 +13,7 @@ def conditions_table(result: FitResult) -> Markup:
     problem = result.problem
     found = [
         *((miss, _unit(problem, each)) for each, miss in zip(problem.placed, misses(result), strict=True)),
-        *((miss, problem.units.get(miss.shown.split()[0], "")) for miss in period_misses(result)),
+        *((miss, problem.unit_of(miss.shown.split()[0]) or "") for miss in period_misses(result)),
     ]
     if not found:
         return Markup("")

@@ -84,7 +84,11 @@ def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
     values = _values(result, np.stack([_flat(result, grid) for grid in grids], axis=1))
     taken = [str(name) for name in points.variables]
     shape = grids[0].shape
-    return points.assign({_free(name, taken): (grids[0].dims, each.reshape(shape)) for name, each in values.items()})
+    units = {name: {"units": unit} for name in result.problem.outputs if (unit := result.problem.unit_of(name))}
+    units |= {f"{name}_spread": told for name, told in units.items()}
+    return points.assign(
+        {_free(name, taken): (grids[0].dims, each.reshape(shape), units.get(name, {})) for name, each in values.items()}
+    )
 
 
 def _flat(result: FitResult, grid: xr.DataArray) -> np.ndarray:

@@ -179,8 +179,8 @@ class UnitSystem:
         return symbol.strip() + (str(power).translate(_RAISED) if power.denominator == 1 else f"^({power})")
 
     def root(self, unit: Unit) -> tuple[float, Unit]:
-        """How many of pint's root units a unit is, and these; a number without a dimension, as radian, is left out, and a
-        symbol that is open, which begins with a space, stays."""
+        """How many of pint's root units a unit is, and these; a number without a dimension, as radian, is left out, and
+        a symbol that is open, which begins with a space, stays."""
         size, found = 1.0, NONE
         for name, power in unit.items():
             factor, roots = self._root(name) if not name.startswith(" ") else (1.0, {name: Fraction(1)})
