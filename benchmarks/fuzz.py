@@ -50,6 +50,7 @@ from napinn.fitting import fit
 from napinn.problem.equations import Names, bind
 from napinn.problem.file import bind_readings, load_problem_file, sheet_of
 from napinn.problem.observables import bind_observable
+from napinn.problem.units import UnitSystem
 from napinn.runs.folder import begin, save
 from napinn.runs.request import read_request
 from napinn.runs.verification import read_verification, write_verification
@@ -90,8 +91,17 @@ constants: {c: {a: 0.1, b: 0.2}, q: {column: dose}}
 equations: [u_t = -k*u + c*q]
 conditions: [u = 1 at t = 0]
 noise: {by: lab}
-columns: {experiment: beaker}
+columns: {experiment: beaker, units: {x: cm, q: ug/h}}
+units: {x: m, t: h, u: cells/L, m: cells/L, k: 1/min, q: mg/h, gain: '1'}
+own_units: [cells]
 """
+UNIT_WORDS = [
+    "m", "s", "h", "min", "kg", "K", "°C", "degF", "%", "‰", "mol", "L", "μm", "cells", "W", "J", "rad", "deg", "1",
+    "-", "*", "·", "/", "**", "^", "(", ")", " ", "2", "-1", "²", "⁻¹", "99", "1/2", " per ", "9**9**9", "99999999",
+    "e9", "_", "__class__", "lambda", "import", "[", "]", "'", '"', "\\", "\x00", "\n", "#", ".", ",", "+", "=", "@",
+    "pi", "dB", "Δ", "é", "\ud800", "delta_degC", "cmH2O", "NaN", "inf", "1e999", "kilo", "m" * 70, "(" * 70,
+]  # fmt: skip
+"""What texts of units are made of."""
 
 
 def equation(chance: random.Random) -> str:
@@ -214,6 +224,19 @@ class Trial:
             seen[told := self.watch.judged(lambda text=text: bind_observable("y", text, NAMES, box))] += 1
             self.kept("observable.txt", told, text.encode("utf-8", "surrogatepass"))
         return {"observable": seen}
+
+    def units(self) -> dict[str, Counter[str]]:
+        """Texts of units, read and converted."""
+        if not self.wants("unit"):
+            return {}
+        chance, seen = random.Random(3), Counter[str]()
+        UnitSystem(("cells",)).conversion("degF", "°C", "units")
+        for _ in range(self.count):
+            text = "".join(chance.choice(UNIT_WORDS) for _ in range(chance.randint(1, chance.choice([3, 6, 40]))))
+            attempt = lambda text=text: UnitSystem(("cells",)).conversion(text, text, "units")  # noqa: E731
+            seen[told := self.watch.judged(attempt)] += 1
+            self.kept("unit.txt", told, text.encode("utf-8", "surrogatepass"))
+        return {"unit": seen}
 
     def file(
         self, name: str, path: Path, content: bytes, attempt: Callable[[], Any], longest: float = LONGEST
@@ -400,7 +423,8 @@ def main() -> None:
     began, made = time.monotonic(), provenance()
     trial = Trial(Watch(), arguments.others, arguments.only, arguments.keep)
     with tempfile.TemporaryDirectory() as where:
-        seen = trial.equations(arguments.equations) | trial.observables() | fuzz_experiments(Path(where), trial)
+        seen = trial.equations(arguments.equations) | trial.observables() | trial.units()
+        seen |= fuzz_experiments(Path(where), trial)
         if not seen or arguments.only is None:
             seen |= fuzz_splines(Path(where), trial)
         if not seen or arguments.only is None:

@@ -86,6 +86,7 @@ CASES = {
     "hidden_grazers": Case("hidden_grazers", {}),
     "heat_rod": Case("heat_rod", {"D": around(0.05, 0.05), "h": around(0.8, 0.05)}),
     "heat_rod_faults": Case("heat_rod_faults", {"D": around(0.1, 0.03)}),
+    "heat_rod_units": Case("heat_rod_units", {"D": around(0.05e6 / 3600, 0.05), "h": around(0.8, 0.05)}),
     "pumping_test": Case("pumping_test", {"T": (390.0, 463.0), "sigma": around(1.7, 0.1)}),
 }
 

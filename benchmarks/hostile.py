@@ -114,6 +114,15 @@ PROBLEMS = {
     "date_format": PROBLEM.replace("[0, 3]", "{unit: h, format: '%Q'}"),
     "huge_box": PROBLEM.replace("[0, 3]", "[0, 1.0e300]"),
     "tiny_box": PROBLEM.replace("[0, 3]", "[0, 1.0e-300]"),
+    "unit": PROBLEM + "units: {u: kelvn}\n",
+    "unit_tower": PROBLEM + "units: {u: 9**9**9**9}\n",
+    "unit_power": PROBLEM + "units: {u: m**99999999}\n",
+    "unit_code": PROBLEM + "units: {u: \"__import__('os').system('touch hacked')\"}\n",
+    "unit_nested": PROBLEM + f"units: {{u: '{'(' * 5000}m{')' * 5000}'}}\n",
+    "unit_terms": PROBLEM.replace("-k*u", "-k*u + t") + "units: {u: K, t: h}\n",
+    "unit_column": PROBLEM + "units: {u: K}\ncolumns: {units: {u: m}}\n",
+    "unit_name": PROBLEM + "units: {w: K}\n",
+    "own_units": PROBLEM + "own_units: [m]\nunits: {u: m}\n",
 }
 TABLES = {
     "empty.csv": "",

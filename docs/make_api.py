@@ -11,7 +11,7 @@ import napinn
 PAGE = Path(__file__).with_name("api.md")
 GROUPS = {
     "Ask": ("Problem", "Unknown", "Prior", "Table", "with_experiments", "Experiment", "VaryingUnknown", "read_problem"),
-    "Read": ("read_readings", "read_table", "Readings", "Columns", "Clock"),
+    "Read": ("read_readings", "read_table", "Readings", "Columns", "Clock", "Conversion"),
     "Fit": ("fit", "run", "fit_seeds", "SeedFits", "discover", "Discovery", "compare", "resume", "Checkpoints"),
     "Methods": (
         "automatic", "bsplines", "law_pinn", "na_pinn", "pinn", "lad_pinn", "or_pinn", "mad_pinn", "b_pinn",

@@ -2,6 +2,7 @@
 
 from .data.readings import Clock as Clock
 from .data.readings import Columns as Columns
+from .data.readings import Conversion as Conversion
 from .data.readings import Readings as Readings
 from .data.readings import read_table as read_table
 from .diagnostics.findings import Verification as Verification
@@ -54,6 +55,7 @@ __all__ = [
     "Checkpoints",
     "Clock",
     "Columns",
+    "Conversion",
     "Discovery",
     "Experiment",
     "FitResult",

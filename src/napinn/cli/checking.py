@@ -19,6 +19,7 @@ from napinn.engines.base import estimate
 from napinn.engines.catalogue import METHODS
 from napinn.engines.request import unknown_settings
 from napinn.problem import Problem, Unknown
+from napinn.problem.experiment import experiment_of, plain
 from napinn.problem.file import Words, read_inputs
 
 MOST_LISTED = 12
@@ -64,8 +65,11 @@ def describe(
         "experiments": {
             name: _experiment(problem, readings, number) for number, name in enumerate(readings.experiments)
         },
+        "per_experiment": list(dict.fromkeys(plain(name) for name in problem.unknowns if experiment_of(name))),
         "noise_groups": _noise_groups(readings),
         "unknowns": {name: unknown_settings(unknown) for name, unknown in problem.unknowns.items()},
+        **({"observables": dict(problem.observables)} if problem.observables else {}),
+        **_units(problem),
         **({"varying": {name: varying.told for name, varying in problem.varying.items()}} if problem.varying else {}),
         "sensors": {
             "count": len(names),
@@ -115,7 +119,8 @@ def _coordinate(problem: Problem, readings: Readings, axis: int) -> dict[str, An
         "range": list(problem.coordinates[name]),
         "read": [float(along.min()), float(along.max())],
         "different": len(np.unique(along)),
-        "unit": problem.units.get(name),
+        "unit": problem.unit_of(name),
+        **_converted(readings, name),
         "origin": None if clock is None else clock.origin,
     }
 
@@ -127,8 +132,29 @@ def _field(problem: Problem, readings: Readings, index: int) -> dict[str, Any]:
         "sensors": len(set(readings.sensors[readings.field_index == index])),
         "median": float(np.median(values)),
         "range": [float(values.min()), float(values.max())],
-        "unit": problem.units.get(readings.fields[index]),
+        "unit": problem.unit_of(readings.fields[index]),
+        **_converted(readings, readings.fields[index]),
     }
+
+
+def _converted(readings: Readings, name: str) -> dict[str, str]:
+    """The unit of a column that is not that of the problem."""
+    known = readings.columns.conversions.get(plain(name))
+    return {} if known is None else {"column_unit": known.unit}
+
+
+def _units(problem: Problem) -> dict[str, Any]:
+    """The units in words, those that follow from the equations, and what is converted."""
+    if not problem.units:
+        return {}
+    system = problem.dimensions.system
+    given = {name: system.words(unit, name) for name, unit in problem.units.items() if name == plain(name)}
+    names = dict.fromkeys(plain(name) for name in (*problem.unknowns, *problem.varying, *problem.constants))
+    derived = {name: unit or "no unit" for name in names
+               if name not in problem.units and (unit := problem.unit_of(name)) is not None}  # fmt: skip
+    open_names = [name for name in names if problem.unit_of(name) is None]
+    converted = list(problem.dimensions.conversions.values())
+    return {"units": {"given": given, "derived": derived, "not_known": open_names, "converted": converted}}
 
 
 def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
@@ -142,6 +168,7 @@ def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
     _show_coordinates(told, console)
     _show_fields(problem, told, console)
     _show_experiments(told, console)
+    _show_units(told, console)
     sensors = told["sensors"]
     few, many = sensors["fewest"], sensors["most"]
     text = f"{sensors['count']} sensors, with {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
@@ -177,15 +204,17 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
         numbers = (str(entry["readings"]), str(entry["sensors"]), f"{entry['median']:.4g}", _span(entry["range"]))
         rows.add_row(name, *numbers, escape(entry["unit"] or ""))
     for name in told["hidden"]:
-        rows.add_row(name, "hidden", "", "", "", escape(problem.units.get(name, "")))
+        rows.add_row(name, "hidden", "", "", "", escape(problem.unit_of(name) or ""))
     console.print_whole(rows)
     if problem.unknowns:
         known = any(unknown.prior is not None or unknown.log for unknown in problem.unknowns.values())
-        rows = Table("unknown", "start", "low", "high", *(["known beforehand"] if known else []), box=None,
-                     pad_edge=False)  # fmt: skip
+        units = {name: unit for name in problem.unknowns if (unit := problem.unit_of(name))}
+        more = [*(["unit"] if units else []), *(["known beforehand"] if known else [])]
+        rows = Table("unknown", "start", "low", "high", *more, box=None, pad_edge=False)
         for name, unknown in problem.unknowns.items():
             bounds = ("" if bound is None else f"{bound:g}" for bound in (unknown.low, unknown.high))
-            rows.add_row(name, _start(unknown), *bounds, *([_beforehand(unknown)] if known else []))
+            unit = [escape(units.get(name, ""))] if units else []
+            rows.add_row(name, _start(unknown), *bounds, *unit, *([_beforehand(unknown)] if known else []))
         console.print_whole(rows)
     _show_varying(problem, console)
 
@@ -198,6 +227,26 @@ def _show_varying(problem: Problem, console: Console) -> None:
         console.print(escape(said), highlight=False, soft_wrap=True)
 
 
+def _show_units(told: dict[str, Any], console: Console) -> None:
+    """Units in words, so that a C for coulomb is noticed, and everything that is converted."""
+    units = told.get("units", {})
+    lines = []
+    if units.get("given"):
+        lines.append("units: " + ", ".join(f"{name} in {unit}" for name, unit in units["given"].items()))
+    if units.get("derived"):
+        found = ", ".join(f"{name} in {unit}" for name, unit in units["derived"].items())
+        lines.append(f"units that follow from the equations: {found}")
+    if units.get("not_known"):
+        lines.append(f"units that the equations leave open: {', '.join(units['not_known'])}")
+    lines += [f"converted: {each}" for each in units.get("converted", ())]
+    for kind in ("coordinates", "fields"):
+        for name, entry in told[kind].items():
+            if "column_unit" in entry:
+                lines.append(f"converted: the column of {name} from {entry['column_unit']} to {entry['unit']}")
+    for line in lines:
+        console.print(escape(line), highlight=False, soft_wrap=True)
+
+
 def _show_experiments(told: dict[str, Any], console: Console) -> None:
     """What each experiment has of its own, and which readings have a noise law of their own."""
     if told["experiments"]:
@@ -207,7 +256,12 @@ def _show_experiments(told: dict[str, Any], console: Console) -> None:
             spans, numbers = map(_span, entry["ranges"].values()), (f"{x:g}" for x in entry["constants"].values())
             rows.add_row(escape(name), str(entry["readings"]), *spans, *numbers)
         console.print_whole(rows)
-        console.print("each experiment has fields of its own; equations and unknowns are shared", highlight=False)
+        own = told["per_experiment"]
+        said = f"; {', '.join(own)} {'has' if len(own) == 1 else 'have'} a value for each" if own else ""
+        console.print(
+            f"each experiment has fields of its own; equations and unknowns are shared{said}", highlight=False,
+            soft_wrap=True,
+        )  # fmt: skip
     if told["noise_groups"]:
         groups = ", ".join(f"{name} ({count} readings)" for name, count in told["noise_groups"].items())
         console.print(escape(f"one noise law for each of: {groups}"), highlight=False, soft_wrap=True)

@@ -41,8 +41,8 @@ def discover_command(
     inputs = [readings, *([problem] if problem else [])]
     found = discover(
         table, list(left) or file.left, _by_left(terms) or file.terms, known=_by_left(known) or file.known,
-        constants=bound.constants, box=dict(bound.coordinates), units=bound.units, name=file.name,
-        refit_seconds=refit_seconds, seed=seed,
+        constants=bound.constants, box=dict(bound.coordinates), units=bound.units,
+        own_units=bound.own_units, name=file.name, refit_seconds=refit_seconds, seed=seed,
     )  # fmt: skip
     prepare(folder, overwrite, inputs=inputs)
     with held(folder), storing(f"the discovery could not be saved to {folder}"):
@@ -86,8 +86,13 @@ def _read(readings: Path, problem: Path | None) -> tuple[ProblemFile, Problem, R
 def _with_equations(file: ProblemFile) -> ProblemFile:
     """Any equations that hold every field: those to be found are not known yet, and readings are bound to a problem."""
     first = next(iter(file.coordinates))
+    held = {*file.coordinates, *file.fields, *file.constants, *file.tables}
     return file.model_copy(
-        update={"equations": [f"d({name}, {first}) = {name}" for name in file.fields], "unknowns": {}}
+        update={
+            "equations": [f"d({name}, {first}) = 0" for name in file.fields],
+            "unknowns": {},
+            "units": {name: unit for name, unit in file.units.items() if name in held},
+        }
     )
 
 

@@ -36,12 +36,15 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
             raise InputError(f"a grid of {grid} nodes along every coordinate has {count:.3g} points; use fewer.")
         found = result.grid(grid or 0)
     file.write(lambda beside: write_table(found, beside))
+    units = {name: unit for name in result.problem.outputs if (unit := result.problem.unit_of(name))}
     told = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
+    told |= {"units": units} if units else {}
     if as_json:
         print(json.dumps(told))  # noqa: T201
         return
     console = Console()
-    console.print(escape(f"{count} points of {', '.join(told['fields'])}: {out}"), highlight=False, soft_wrap=True)
+    named = ", ".join(f"{name} [{units[name]}]" if name in units else name for name in result.problem.outputs)
+    console.print(escape(f"{count} points of {named}: {out}"), highlight=False, soft_wrap=True)
     if beyond:
         console.print(
             f"{beyond} of them lie outside the problem's box, where nothing was learned.",

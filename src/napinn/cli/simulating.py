@@ -115,5 +115,6 @@ def problem_yaml(problem: Problem) -> str:
         "constants": dict(problem.constants),
         "equations": list(problem.equations),
         **({"units": dict(problem.units)} if problem.units else {}),
+        **({"own_units": list(problem.own_units)} if problem.own_units else {}),
     }
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)

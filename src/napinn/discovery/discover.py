@@ -51,6 +51,7 @@ def discover(
     constants: Mapping[str, float] | None = None,
     box: Mapping[str, tuple[float, float]] | None = None,
     units: Mapping[str, str] | None = None,
+    own_units: Sequence[str] = (),
     name: str = "discovered",
     refit_seconds: float = REFIT_SECONDS,
     seed: int = 0,
@@ -66,7 +67,8 @@ def discover(
         default none.
     :param constants: Numbers that terms may name; default none.
     :param box: Ranges of coordinates by name; the default is those of the readings.
-    :param units: Units by name, for labels; default none.
+    :param units: Units by name; default none. Those of coefficients follow from them.
+    :param own_units: Counts that no list of units holds, such as `cells`; default none.
     :param name: Of the problem that is found; default "discovered".
     :param refit_seconds: What the joint refit may take by estimate, 15 by default; 0 leaves it out.
     :param seed: Of what is random: readings held out and sensors left out; default 0.
@@ -85,8 +87,9 @@ def discover(
     searches = search(evidence, asked.wanted, seed)
     refusals = [_refusal(evidence, found) for found in searches]
     frame = Frame(
-        ranges, tuple(readings.fields), asked.lefts, asked.known_texts, name, asked.constants, dict(units or {})
-    )
+        ranges, tuple(readings.fields), asked.lefts, asked.known_texts, name, asked.constants, dict(units or {}),
+        tuple(own_units),
+    )  # fmt: skip
     refitted, notes = None, ()
     if not any(refusals):
         refitted, notes = _refit(frame, readings, searches, refit_seconds, seed)

@@ -7,7 +7,7 @@ interval excludes zero."""
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,7 @@ class Frame:
     name: str
     constants: dict[str, float]
     units: dict[str, str]
+    own_units: tuple[str, ...] = ()
 
     def problem(self, candidates: Sequence[Candidate]) -> Problem:
         """The equations with these terms, a coefficient c1, c2 … each."""
@@ -63,9 +64,12 @@ class Frame:
         equations = [f"{left} = {' + '.join(parts) or '0'}" for left, parts in zip(self.lefts, sides, strict=True)]
         unknowns = {name: Unknown(each.start) for name, each in zip(names, candidates, strict=True)}
         used = tuple(name for name in self.fields if self._uses(equations, name))
-        return Problem(
-            self.coordinates, used, tuple(equations), unknowns, self.constants, units=self.units, name=self.name
-        )
+        found = Problem(self.coordinates, used, tuple(equations), unknowns, self.constants, name=self.name)
+        try:
+            return replace(found, units=self.units, own_units=self.own_units)
+        except InputError:
+            # A candidate such as sin(u) takes a plain number; that says nothing against it.
+            return found
 
     def names(self, count: int) -> list[str]:
         taken = {*self.coordinates, *self.fields, *self.constants}

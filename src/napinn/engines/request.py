@@ -78,6 +78,7 @@ def problem_settings(problem: Problem) -> dict[str, Any]:
         "unknowns": {name: unknown_settings(unknown) for name, unknown in problem.unknowns.items()},
         "constants": dict(problem.constants),
         "units": dict(problem.units),
+        **({"own_units": list(problem.own_units)} if problem.own_units else {}),
         "hidden": list(problem.hidden),
         "scales": dict(problem.scales),
         "tables": {name: list(table.coordinates) for name, table in problem.tables.items()},

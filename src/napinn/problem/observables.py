@@ -7,7 +7,7 @@ holds for observables. A logarithm is written as `C*10**(-y) = 1`, which has a v
 over `z` is the end value of a running integral: a field that is 0 at the low end of z and whose derivative along z is
 what is averaged; its readings belong to the high end of z."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -51,7 +51,13 @@ class Observable:
     """The fields in it."""
 
 
-def bind_observable(name: str, text: str, names: Names, box: Mapping[str, tuple[float, float]]) -> Observable:
+def bind_observable(
+    name: str,
+    text: str,
+    names: Names,
+    box: Mapping[str, tuple[float, float]],
+    converted: Callable[[str, Expression], Expression] | None = None,
+) -> Observable:
     """An observable from its text.
 
     Args:
@@ -59,12 +65,14 @@ def bind_observable(name: str, text: str, names: Names, box: Mapping[str, tuple[
         text: an expression of fields, their derivatives, coordinates, unknowns and constants, and `mean` or
             `integral` over coordinates.
         names: of the problem.
-        box: the range of every coordinate."""
+        box: the range of every coordinate.
+        converted: gives the expression with its units converted, of the name and the expression; None leaves it."""
     tree = parse_observable(name, text, names)
     seen = frozenset(leaf.field for leaf in derivatives(tree))
     if not seen:
         raise InputError(f"observable '{name}' contains no field; fields here: {', '.join(names.fields)}.")
     shown = f"{name} = {show(tree)}"
+    tree = tree if converted is None else converted(name, tree)
     averages = tuple(dict.fromkeys(node for node in walk(tree) if _is_average(node)))
     if not averages:
         return Observable(name, shown, (_pointwise(name, tree, shown),), (), (), (), seen)

@@ -19,18 +19,20 @@ from napinn.problem.equations import (
     Constant,
     Derivative,
     Equation,
+    Expression,
     Leaf,
     Names,
     Operator,
     PointFunction,
     Terms,
-    Varying,
     bind,
     bind_condition,
     evaluate,
+    from_tree,
     join_operators,
     namespace,
     operators,
+    parse_observable,
     share_seconds,
     symbol,
     value_and_partials,
@@ -42,7 +44,7 @@ from napinn.problem.experiment import Experiment, in_experiment, plain, plain_na
 from napinn.problem.notebook import as_html
 from napinn.problem.observables import PART, Observable, bind_observable
 from napinn.problem.tables import Table
-from napinn.problem.units import Dimensions
+from napinn.problem.units import Dimensions, UnitSystem
 from napinn.problem.unknown import Unknown as Unknown
 from napinn.problem.varying import VaryingUnknown as VaryingUnknown
 
@@ -56,7 +58,8 @@ class Problem:
     :param equations: Texts such as `u_t = D*u_xx`, or Python functions of (point, fields, unknowns).
     :param unknowns: Coefficients to find, each name to an `Unknown`.
     :param constants: Numbers that are known, by name.
-    :param units: The unit of each name, as text such as `m/s`; labels, and the units of the unknowns follow from them.
+    :param units: The unit of each name, as text such as `m/s`; those of the unknowns follow from the equations, and
+        units that differ are converted there.
     :param name: For titles and messages.
     :param hidden: Fields that are in the equations but in no reading.
     :param scales: The typical size of hidden fields, by name; optional.
@@ -67,7 +70,9 @@ class Problem:
         such as `log10(C)`.
     :param varying: Unknown functions of one or two coordinates, each name to a `VaryingUnknown`.
     :param experiments: Made by `napinn.with_experiments`.
-    :raises InputError: if a name is not known, is used twice or is in no equation, or a range is not one.
+    :param own_units: Counts that no list of units holds, such as `cells`, so that they can stand in `units`.
+    :raises InputError: if a name is not known, is used twice or is in no equation, a range is not one, a unit is not
+        known, or the terms of an equation differ in dimension.
 
     >>> heat = napinn.Problem({"x": (0, 1), "t": (0, 10)}, ("T",), ("T_t = D*T_xx",), {"D": napinn.Unknown(1.0)},
     ...                       units={"x": "m", "t": "s", "T": "K"})
@@ -92,9 +97,10 @@ class Problem:
     observables: Mapping[str, str] = field(default_factory=dict)
     experiments: Mapping[str, Experiment] = field(default_factory=dict)
     varying: Mapping[str, VaryingUnknown] = field(default_factory=dict)
+    own_units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for given in ("fields", "equations", "hidden", "conditions", "periodic"):
+        for given in ("fields", "equations", "hidden", "conditions", "periodic", "own_units"):
             object.__setattr__(self, given, tuple(getattr(self, given)))
         normalise_names(self)
         _add_observables(self)
@@ -102,6 +108,7 @@ class Problem:
         check_ranges(self)
         check_used(self)
         check_extras(self)
+        _ = self.dimensions
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -144,7 +151,9 @@ class Problem:
     def stated(self) -> tuple[Equation, ...]:
         """The equations that were given, for every experiment."""
         return tuple(
-            self._placed_in(each, bind(source, names)) for each, names in self._scopes for source in self.equations
+            self._placed_in(each, self._in_units(bind(source, names)))
+            for each, names in self._scopes
+            for source in self.equations
         )
 
     @cached_property
@@ -156,8 +165,13 @@ class Problem:
     @cached_property
     def observed(self) -> tuple[tuple[str, Observable], ...]:
         """What the observables add, with the experiment that each is of."""
+        return self._bound_observables(self.dimensions.converted_observable if self.units else None)
+
+    def _bound_observables(
+        self, converted: Callable[[str, Expression], Expression] | None
+    ) -> tuple[tuple[str, Observable], ...]:
         return tuple(
-            (scope, bind_observable(name, text, names, self.box_in(scope)))
+            (scope, bind_observable(name, text, names, self.box_in(scope), converted))
             for scope, names in self._scopes
             for name, text in self.observables.items()
         )
@@ -170,7 +184,7 @@ class Problem:
             for scope, names in self._scopes
             for text in self.conditions
         )
-        return tuple(Condition(self._placed_in(scope, each.equation), each.at) for scope, each in bound)
+        return tuple(Condition(self._placed_in(scope, self._in_units(each.equation)), each.at) for scope, each in bound)
 
     @cached_property
     def placed(self) -> tuple[Condition, ...]:
@@ -197,17 +211,32 @@ class Problem:
 
     @cached_property
     def dimensions(self) -> Dimensions:
-        """What the equations say of units; conditions are left out, because numbers in them often have a unit."""
-        return Dimensions((each.tree for each in self.stated if each.tree is not None), self.units)
+        """What equations, observables and conditions say of units."""
+        found = Dimensions(UnitSystem(self.own_units), self.units, (*self.coordinates, *plain_names(self.outputs)))
+        if self.units:
+            scope, names = self._scopes[0]
+            equations = [bind(source, names) for source in self.equations]
+            conditions = [bind_condition(text, names, self.box_in(scope)) for text in self.conditions]
+            observables = {name: parse_observable(name, text, names) for name, text in self.observables.items()}
+            found.take_up(equations, observables, [each.equation for each in conditions])
+        return found
+
+    def _in_units(self, equation: Equation) -> Equation:
+        """The equation with its units converted where they differ."""
+        if not self.units or equation.tree is None:
+            return equation
+        tree = self.dimensions.converted(equation)
+        return equation if tree == equation.tree else from_tree(str(equation.source), equation.shown, tree)
 
     def unit_of(self, name: str) -> str | None:
-        """The unit of a name: the one that was given, or of an unknown the one that follows from the equations."""
-        if name in self.varying and name not in self.units:
-            return self.dimensions.unit_of(Varying(name, self.varying[name].of))
-        if name in self.units or name not in self.unknowns:
-            # Readings of a noise group have the unit of their field.
-            return self.units.get(name, self.units.get(plain(name)))
-        return self.dimensions.unit_of(UnknownLeaf(name))
+        """The unit of a name: the one that was given, or the one that follows from the equations for a coefficient or
+        an observable; empty for none, and None where it is not known."""
+        # Fields of an experiment and readings of a noise group have the unit of their field.
+        own = plain(name)
+        if own in self.units:
+            return self.units[own]
+        given = own in self.coordinates or own in plain_names(self.outputs)
+        return None if given and own not in self.observables else self.dimensions.unit_of(own)
 
     @property
     def spline_only(self) -> str | None:
@@ -344,7 +373,7 @@ def _add_observables(problem: Problem) -> None:
     fields = tuple(name for name in problem.observables if name not in problem.fields)
     object.__setattr__(problem, "fields", problem.fields + fields)
     known = {name for each in problem.observables for name in problem._parts(each)}
-    hidden = tuple(name for _, each in problem.observed for name in each.hidden if name not in known)
+    hidden = tuple(name for _, each in problem._bound_observables(None) for name in each.hidden if name not in known)
     object.__setattr__(problem, "hidden", problem.hidden + hidden)
-    for derived in ("observed", "_scopes", "names"):
+    for derived in ("_scopes", "names"):
         problem.__dict__.pop(derived, None)

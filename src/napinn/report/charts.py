@@ -81,7 +81,7 @@ def noise_chart(result: FitResult, number: int) -> Chart:
             {"type": "scatter", "mode": "lines", "name": "learned law", "x": packed(grid),
              "y": packed(noise.pdf(grid)), "line": line, "hovertemplate": "misfit %{x:.3g}<br>density %{y:.3g}"}
         )  # fmt: skip
-    unit = result.problem.units.get(field)
+    unit = result.problem.unit_of(field)
     density = f"density [{inverse(unit)}]" if unit else "density"
     layout = axes(misfit_label(result.problem, field), density, barmode="stack", bargap=0)
     weighed = "" if result.readings.sigma is None else ", over its known deviation relative to the median one"

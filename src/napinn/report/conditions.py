@@ -13,7 +13,7 @@ def conditions_table(result: FitResult) -> Markup:
     problem = result.problem
     found = [
         *((miss, _unit(problem, each)) for each, miss in zip(problem.placed, misses(result), strict=True)),
-        *((miss, problem.units.get(miss.shown.split()[0], "")) for miss in period_misses(result)),
+        *((miss, problem.unit_of(miss.shown.split()[0]) or "") for miss in period_misses(result)),
     ]
     if not found:
         return Markup("")
@@ -29,4 +29,4 @@ def _unit(problem: Problem, condition: Condition) -> str:
     """The unit of a condition's left side, or of its right side where the left one is zero; empty if not known."""
     tree = condition.equation.tree
     sides = [child for _, child in tree.terms if child != Number(0.0)] if isinstance(tree, Sum) else []
-    return (problem.dimensions.unit_of(sides[0]) or "") if sides else ""
+    return (problem.dimensions.unit_of_tree(sides[0]) or "") if sides else ""

@@ -130,7 +130,7 @@ def _field(
         "kind": view.kind.value,
         "across": view.across,
         "up": view.up,
-        "sliders": [{"name": name, "unit": problem.units.get(name, "")} for name in view.sliders],
+        "sliders": [{"name": name, "unit": problem.unit_of(name) or ""} for name in view.sliders],
         "axes": {name: packed(nodes, "f8") for name, nodes in view.axes.items()},
         "names": list(problem.outputs),
         "values": [quantised(values) for values in fitted],
@@ -147,7 +147,7 @@ def _square(result: FitResult, view: View) -> bool:
     if view.kind is not ViewKind.MAP or view.up is None:
         return False
     spans = [high - low for low, high in (result.problem.coordinates[name] for name in (view.across, view.up))]
-    units = {result.problem.units.get(name) for name in (view.across, view.up)}
+    units = {result.problem.unit_of(name) for name in (view.across, view.up)}
     return len(units) == 1 and 0.25 <= spans[0] / spans[1] <= 4.0
 
 

@@ -64,7 +64,9 @@ def coordinates_of(result: FitResult, table: pd.DataFrame, source: str) -> np.nd
 
 def _coordinate(result: FitResult, name: str, column: pd.Series, source: str) -> np.ndarray:
     clock, needed = result.readings.columns.clocks.get(name), np.ones(len(column), bool)
-    return numbers_in(column, source, needed) if clock is None else times_in(column, clock, source, needed)[0]
+    if clock is not None:
+        return times_in(column, clock, source, needed)[0]
+    return result.readings.columns.inward(name, numbers_in(column, source, needed))
 
 
 def outside_box(result: FitResult, points: np.ndarray) -> int:
@@ -82,7 +84,11 @@ def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
     values = _values(result, np.stack([_flat(result, grid) for grid in grids], axis=1))
     taken = [str(name) for name in points.variables]
     shape = grids[0].shape
-    return points.assign({_free(name, taken): (grids[0].dims, each.reshape(shape)) for name, each in values.items()})
+    units = {name: {"units": unit} for name in result.problem.outputs if (unit := result.problem.unit_of(name))}
+    units |= {f"{name}_spread": told for name, told in units.items()}
+    return points.assign(
+        {_free(name, taken): (grids[0].dims, each.reshape(shape), units.get(name, {})) for name, each in values.items()}
+    )
 
 
 def _flat(result: FitResult, grid: xr.DataArray) -> np.ndarray:

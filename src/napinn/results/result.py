@@ -17,7 +17,7 @@ import pandas as pd
 import xarray as xr
 
 from napinn.data.flags import CAUSE, COMMENT, FLAG, Quality, scheme_named
-from napinn.data.readings import TIME_NAMES, Readings, with_numbers
+from napinn.data.readings import TIME_NAMES, Conversion, Readings, with_numbers
 from napinn.errors import InputError, nearest
 from napinn.noise.law import FLAG_BELOW, NoiseLaw
 from napinn.problem import Problem
@@ -258,14 +258,15 @@ class FitResult:
     def readings_table(self, flags: str | None = None) -> pd.DataFrame:
         """The input table with predicted value, misfit, reliability and verdict of every row, in its original order.
 
-        Coordinates and fields are numbers, also where they were read from text.
+        Coordinates and fields are numbers, also where they were read from text. A prediction and its misfit are in the
+        unit of the column that they are beside.
 
         :param flags: `qartod`, `argo` or `saqc` adds the columns `quality_flag`, `quality_cause` and `quality_comment`.
         :raises InputError: if there is no such scheme of flags."""
         verdict = np.array(["good", "unreliable"], dtype=object)[self.flagged.astype(np.int8)]
         added = {
-            "predicted": self.predicted,
-            "misfit": self.misfits,
+            "predicted": self.readings.converted(self.predicted, Conversion.outward),
+            "misfit": self.readings.converted(self.misfits, Conversion.difference_outward),
             "reliability": self.reliability,
             "verdict": verdict,
         }
@@ -353,14 +354,15 @@ class FitResult:
                 "history": f"fitted to {len(self.readings)} readings of {self.readings.source}",
                 "comment": self.status.value,
                 **{f"unknown_{k}": v for k, v in self.unknowns.items()},
+                **{f"unknown_{k}_units": unit for k in self.unknowns if (unit := self.problem.unit_of(k))},
             },
         )
         for name in axes:
             dataset[name].attrs.update(_coordinate_attributes(name))
         for name in values:
             dataset[name].attrs["long_name"] = f"fitted field {name}"
-        for name, unit in self.problem.units.items():
-            if name in dataset:
+        for name in map(str, dataset.variables):
+            if unit := self.problem.unit_of(name):
                 dataset[name].attrs["units"] = unit
         dataset = with_functions(dataset, self.functions, {name: self.problem.unit_of(name) for name in self.functions})
         return dataset if self.uncertainty is None else with_spread(dataset, self.uncertainty, self.problem.outputs)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from napinn.data.flags import scheme_named
 from napinn.data.formats import csv_text
-from napinn.data.readings import Readings
+from napinn.data.readings import Conversion, Readings
 from napinn.diagnostics.sensors import judge_sensors
 from napinn.engines.base import Progress, backend_of
 from napinn.engines.request import Request, problem_settings
@@ -29,6 +29,7 @@ from napinn.results.profiles import described
 from napinn.results.profiles import restored as restored_profiles
 from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus
+from napinn.runs.column_units import METADATA, SENSORS, table_metadata
 from napinn.runs.loggers import LIVE_FILES, LOG, PROGRESS
 from napinn.runs.readings_file import FLAGGED, readings_dataset
 from napinn.runs.request import (
@@ -194,8 +195,13 @@ def _write(result: FitResult, folder: Path, flags: str | None) -> None:
     if result.uncertainty is not None:
         write_arrays(folder / CERTAINTY, result.uncertainty.spread.arrays())
     write_tables(result.problem, folder)
-    write_readings(result.readings_table(flags), folder)
-    write_atomic(folder / "sensors.csv", csv_text(result.sensors_table(flags), index=True))
+    readings, sensors = result.readings_table(flags), result.sensors_table(flags)
+    write_readings(readings, folder)
+    write_atomic(folder / SENSORS, csv_text(sensors, index=True))
+    (folder / METADATA).unlink(missing_ok=True)
+    if result.problem.units:
+        tables = {READINGS: list(map(str, readings)), SENSORS: [str(sensors.index.name), *map(str, sensors)]}
+        write_atomic(folder / METADATA, as_json(table_metadata(result, tables)))
     if flags is not None:
         with atomic_path(folder / FLAGGED) as beside:
             readings_dataset(result, scheme_named(flags)).to_netcdf(beside, engine="h5netcdf")
@@ -280,6 +286,7 @@ def describe(result: FitResult) -> dict[str, Any]:
         "message": result.status.value,
         "notes": list(result.notes),
         "unknowns": dict(result.unknowns),
+        **({"units": _units(result)} if result.problem.units else {}),
         **({} if result.uncertainty is None else _told(result.uncertainty)),
         **({"profiles": described(result.profiles)} if result.profiles else {}),
         "readings": {
@@ -304,6 +311,13 @@ def describe(result: FitResult) -> dict[str, Any]:
         "has_law": bool(result.noise),
         **({} if result.held_out is None else {"held_out": " ".join(map(str, np.flatnonzero(result.held_out)))}),
     }
+
+
+def _units(result: FitResult) -> dict[str, str]:
+    """The unit of every name that has one, given or derived."""
+    problem = result.problem
+    names = (*problem.coordinates, *problem.outputs, *problem.unknowns, *problem.varying, *problem.constants)
+    return {name: unit for name in names if (unit := problem.unit_of(name))}
 
 
 def _told(uncertainty: Uncertainty) -> dict[str, Any]:
@@ -365,6 +379,7 @@ def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarra
             )
         columns = table[wanted].apply(pd.to_numeric, errors="coerce")
         found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]
+    found["predicted"] = readings.converted(found["predicted"], Conversion.inward)
     return found
 
 

@@ -49,7 +49,7 @@ def readings_dataset(result: FitResult, scheme: FlagScheme) -> xr.Dataset:
     measured = [plain(name) for name in readings.fields]
     for name in dict.fromkeys(measured):
         mine = np.isin(readings.field_index, [index for index, each in enumerate(measured) if each == name])
-        unit = {"units": result.problem.units[name]} if name in result.problem.units else {}
+        unit = {"units": known} if (known := result.problem.unit_of(name)) else {}
         parts = ("_qc", "_qc_cause", "_predicted", "_reliability")
         dataset[name] = cells.numbers(readings.values, mine)
         dataset[name].attrs = {"long_name": f"measured {name}", **unit, "coordinates": along,

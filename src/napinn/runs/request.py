@@ -21,7 +21,7 @@ import pyarrow as pa
 from napinn.data.flags import scheme_named
 from napinn.data.formats import csv_text, npz_shapes, read_csv, read_parquet
 from napinn.data.formats.sizes import check_count
-from napinn.data.readings import Clock, Columns
+from napinn.data.readings import Clock, Columns, Conversion
 from napinn.engines.request import Request, table_arrays
 from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
@@ -115,8 +115,11 @@ def read_request(folder: Path, problem: Problem | None = None) -> Request:
 
 def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, problem: Problem | None) -> Request:
     try:
-        problem = problem or _problem(settings["problem"], folder)
-        columns = decode(settings["readings"]["columns"], {"Columns": Columns, "Clock": Clock})
+        converted = "conversions" in settings["readings"]["columns"]
+        problem = problem or _problem(settings["problem"], folder, converted)
+        columns = decode(
+            settings["readings"]["columns"], {"Columns": Columns, "Clock": Clock, "Conversion": Conversion}
+        )
         if not isinstance(columns, Columns):
             raise TypeError("not the columns of a table")
         source, seed = str(settings["readings"]["source"]), int(settings["seed"])
@@ -140,7 +143,23 @@ def _varying(entry: Mapping[str, Any]) -> VaryingUnknown:
     return found
 
 
-def _problem(settings: dict[str, Any], folder: Path) -> Problem:
+def _problem(settings: dict[str, Any], folder: Path, converted: bool) -> Problem:
+    """The problem of a run. To runs of versions that converted nothing, units were labels: these have none today if
+    their units are not known, or would convert anything."""
+    if converted or not settings["units"]:
+        return _described(settings, folder)
+    try:
+        found = _described(settings, folder)
+    except InputError:
+        found = None
+    return (
+        found
+        if found is not None and not found.dimensions.conversions
+        else _described({**settings, "units": {}}, folder)
+    )
+
+
+def _described(settings: dict[str, Any], folder: Path) -> Problem:
     if any(source is None for source in settings["equations"]):
         raise InputError(
             f"{folder} was fitted with an equation given as a Python function; pass it again as load(…, problem=…)."
@@ -167,6 +186,7 @@ def _problem(settings: dict[str, Any], folder: Path) -> Problem:
             for name, each in settings.get("experiments", {}).items()
         },
         varying={name: _varying(entry) for name, entry in settings.get("varying", {}).items()},
+        own_units=tuple(map(str, settings.get("own_units", ()))),
     )
 
 

@@ -17,9 +17,9 @@ from napinn.storage.atomic import atomic_path
 Written = TypeVar("Written")
 RUN_FILES = frozenset(
     {
-        ".lock", "certainty.npz", "checkpoints", "discovery.json", "history.csv", "log.txt", "model.npz",
-        "progress.json", "readings.csv", "readings.parquet", "request.json", "result.json", "seeds.csv", "sensors.csv",
-        "tables.npz", "tensorboard", "verify.json",
+        ".lock", "certainty.npz", "checkpoints", "csv-metadata.json", "discovery.json", "history.csv", "log.txt",
+        "model.npz", "progress.json", "readings.csv", "readings.parquet", "request.json", "result.json", "seeds.csv",
+        "sensors.csv", "tables.npz", "tensorboard", "verify.json",
     }
 )  # fmt: skip
 """What a run is read from, or what only its fit can write; `run_folder` writes them."""

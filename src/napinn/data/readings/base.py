@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,70 @@ class Clock:
 
 
 @dataclass(frozen=True)
+class Conversion:
+    """How numbers of a column become numbers in the unit of the problem: factor × number + offset.
+
+    :param unit: The unit of the column, as text.
+    :param factor: How many units of the problem one unit of the column is.
+    :param offset: What 0 in the unit of the column is in the unit of the problem.
+
+    >>> napinn.Conversion("degF", 5 / 9, -160 / 9).inward(212.0)
+    100.0
+    """
+
+    unit: str
+    factor: float
+    offset: float = 0.0
+
+    def inward(self, numbers: Any) -> Any:
+        """Numbers of the column in the unit of the problem.
+
+        :param numbers: One or an array."""
+        return self.factor * numbers + self.offset
+
+    def outward(self, numbers: Any) -> Any:
+        """Numbers in the unit of the problem as the column has them.
+
+        :param numbers: One or an array."""
+        return (numbers - self.offset) / self.factor
+
+    def difference_inward(self, numbers: Any) -> Any:
+        """Differences, such as deviations, in the unit of the problem: no offset moves them.
+
+        :param numbers: One or an array."""
+        return self.factor * numbers
+
+    def difference_outward(self, numbers: Any) -> Any:
+        """Differences in the unit of the problem as the column would have them.
+
+        :param numbers: One or an array."""
+        return numbers / self.factor
+
+
+def in_other_units(
+    numbers: np.ndarray,
+    conversions: Mapping[str, Conversion],
+    fields: Sequence[str],
+    field_index: np.ndarray,
+    change: Callable[[Conversion, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Numbers of readings to or from the units of their columns.
+
+    Args:
+        numbers: (n,) one a reading.
+        conversions: by field, without the name of an experiment.
+        fields: that readings are of.
+        field_index: (n,) the number of each reading's field.
+        change: which of the four ways a conversion goes."""
+    found = numbers
+    for index, name in enumerate(fields):
+        known = conversions.get(name.partition(MARK)[0])
+        if known is not None:
+            found = np.where(field_index == index, change(known, numbers), found)
+    return found
+
+
+@dataclass(frozen=True)
 class Columns:
     """Which column of a table is which; a coordinate or field that is not named here is looked for under its own name.
 
@@ -68,6 +132,7 @@ class Columns:
     :param leave_out_bad: Whether readings whose own flag says bad take no part in the fit.
     :param experiment: Which experiment a row belongs to. Default `experiment`.
     :param group: The column whose values each have a noise law of their own; default one law for all.
+    :param conversions: Coordinates and fields whose column is in another unit than the problem.
 
     >>> columns = napinn.Columns(sensor="station", renamed={"u": "temp (K)"}, missing=(-999,))
     >>> table = pd.DataFrame({"station": ["A", "A"], "t": [0.0, 1.0], "temp (K)": [281.5, -999]})
@@ -97,6 +162,15 @@ class Columns:
     """Which experiment a row belongs to."""
     group: str | None = None
     """The column whose values each have a noise law of their own; None for one law."""
+    conversions: Mapping[str, Conversion] = dataclasses.field(default_factory=dict)
+    """Coordinates and fields whose column is in another unit than the problem."""
+
+    def inward(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        """The numbers of a column in the unit of the problem.
+
+        :param name: The coordinate, field or constant that the column holds.
+        :param numbers: As the column has them."""
+        return self.conversions[name].inward(numbers) if name in self.conversions else numbers
 
     def of(self, name: str) -> str:
         return (self.renamed or {}).get(name, name)
@@ -266,6 +340,13 @@ class Readings:
         It was learned beside the median deviation of the readings that were `fitted`, if these are others."""
         spread = self._spread_beside(self if fitted is None else fitted)
         return misfits if spread is None else misfits / spread
+
+    def converted(self, numbers: np.ndarray, change: Callable[[Conversion, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Numbers of the readings, such as predictions, to or from the units of their columns.
+
+        :param numbers: (n,) one a reading.
+        :param change: Which way, such as `Conversion.outward`."""
+        return in_other_units(numbers, self.columns.conversions, self.fields, self.field_index, change)
 
     def of_field(self, index: int) -> np.ndarray:
         return self.values[self.field_index == index]

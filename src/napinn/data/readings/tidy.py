@@ -9,7 +9,17 @@ import pandas as pd
 from napinn.data.flags import CAUSE, COMMENT
 from napinn.data.names import encodable, normal, respelled
 from napinn.data.readings.axes import time_axis
-from napinn.data.readings.base import ADDED_COLUMNS, GIVEN, Clock, Columns, Readings, check_repeats, row_number
+from napinn.data.readings.base import (
+    ADDED_COLUMNS,
+    GIVEN,
+    Clock,
+    Columns,
+    Conversion,
+    Readings,
+    check_repeats,
+    in_other_units,
+    row_number,
+)
 from napinn.data.readings.cells import column_of, numbers_if_all, numbers_in, readings_in, times_in
 from napinn.data.readings.given_flags import given_flags, without_flagged
 from napinn.data.readings.labels import by_experiment, experiment_numbers, marked, noise_groups
@@ -100,12 +110,13 @@ def tidy(
         fields, field_index = by_experiment(fields, field_index, experiments, number)
         sensors = marked(sensors, experiments, number)
     groups, group_index = noise_groups(table, columns, experiments, needed, rows, source)
+    sigma = _sigma(table, columns, (*coordinates, *own_fields), labels if wide else (), rows, label_index, source)
     return Readings(
         coordinates=tuple(coordinates),
         fields=tuple(fields),
         points=points,
         field_index=field_index,
-        values=values[rows, label_index],
+        values=in_other_units(values[rows, label_index], columns.conversions, fields, field_index, Conversion.inward),
         sensors=sensors,
         table=table.drop(columns=_added_earlier(table, labels, columns.quality)),
         rows=rows,
@@ -114,7 +125,9 @@ def tidy(
         source=encodable(source),
         labels=labels,
         label_index=label_index,
-        sigma=_sigma(table, columns, (*coordinates, *own_fields), labels if wide else (), rows, label_index, source),
+        sigma=sigma
+        if sigma is None
+        else in_other_units(sigma, columns.conversions, fields, field_index, Conversion.difference_inward),
         groups=groups,
         group_index=group_index,
         flags=flags,
@@ -218,7 +231,7 @@ def _points(
             if name in columns.clocks:
                 axis, settled[name] = times_in(column, columns.clocks[name], source, needed[:, number])
             else:
-                axis = numbers_in(column, source, needed[:, number])
+                axis = columns.inward(name, numbers_in(column, source, needed[:, number]))
             axis = axis[:, None]
         axes.append(axis)
     width = len(labels) if columns.places else 1

@@ -1,6 +1,6 @@
 """Misfits sensor by sensor, in the order of time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,8 +76,7 @@ def _after(unit: str) -> str:
 def units_of(problem: Problem, readings: Readings, field: str) -> Units:
     axis = readings.order_axis
     time = "" if axis is None else readings.coordinates[axis]
-    units: Mapping[str, str] = problem.units
-    return Units(field, units.get(field, ""), time, units.get(time, ""))
+    return Units(field, problem.unit_of(field) or "", time, problem.unit_of(time) or "")
 
 
 def records_of(readings: Readings, predicted: np.ndarray, field: int) -> list[Record]:

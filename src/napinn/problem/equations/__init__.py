@@ -1,11 +1,11 @@
 """Equations: text or function to residual, and the set of derivatives it needs. Nothing in a text is ever run."""
 
 from napinn.problem.equations.condition import Condition, bind_condition, named_places
-from napinn.problem.equations.equation import Equation, PointFunction, bind, share_seconds, wanted
+from napinn.problem.equations.equation import Equation, PointFunction, bind, from_tree, share_seconds, wanted
 from napinn.problem.equations.gradient import value_and_partials
 from napinn.problem.equations.mathml import mathml
 from napinn.problem.equations.operators import join_operators, operators
-from napinn.problem.equations.parse import RESERVED, Names, parse_expression, split_names
+from napinn.problem.equations.parse import RESERVED, Names, parse_expression, parse_observable, split_names
 from napinn.problem.equations.printing import show, symbol
 from napinn.problem.equations.tree import (
     Applied,
@@ -13,6 +13,7 @@ from napinn.problem.equations.tree import (
     Constant,
     Coordinate,
     Derivative,
+    Expression,
     Given,
     Leaf,
     Operator,
@@ -34,6 +35,7 @@ __all__ = [
     "Coordinate",
     "Derivative",
     "Equation",
+    "Expression",
     "Given",
     "Leaf",
     "Names",
@@ -45,6 +47,7 @@ __all__ = [
     "bind",
     "bind_condition",
     "evaluate",
+    "from_tree",
     "highest_order",
     "join_operators",
     "mathml",
@@ -52,6 +55,7 @@ __all__ = [
     "namespace",
     "operators",
     "parse_expression",
+    "parse_observable",
     "share_seconds",
     "show",
     "split_names",

@@ -175,7 +175,7 @@ def _column_constant(column: str, constant: str, readings: Readings, names: list
     needed = np.zeros(len(readings.table), bool)
     needed[readings.rows] = True
     cells = column_of(readings.table, column, readings.source, f"constant '{constant}'")
-    values = numbers_in(cells, readings.source, needed)
+    values = readings.columns.inward(constant, numbers_in(cells, readings.source, needed))
     of_row = np.zeros(len(needed), int)
     if readings.experiments:
         of_row = experiment_numbers(readings.table, readings.columns, names, needed, readings.source)

@@ -1,7 +1,7 @@
 """The entries of a problem file, and what they come to: a `Problem`, and which column is which."""
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,13 +9,14 @@ import numpy as np
 import pydantic
 
 from napinn.data.formats import ArrayName, read_file
-from napinn.data.readings import TIME_UNITS, TIME_WORDS, Clock, Columns, flag_columns
+from napinn.data.readings import TIME_UNITS, TIME_WORDS, Clock, Columns, Conversion, flag_columns
 from napinn.data.readings.cells import column_of, numbers_in
-from napinn.errors import InputError
+from napinn.errors import InputError, nearest
 from napinn.problem import Problem, Unknown
 from napinn.problem.equations import named_places
 from napinn.problem.prior import read_prior
 from napinn.problem.tables import Table, table_from_rows
+from napinn.problem.units import UnitSystem
 from napinn.problem.varying import VaryingUnknown
 
 FIRST_READING = "first reading"
@@ -36,7 +37,7 @@ class CoordinateEntry(_Strict):
     """Low and high end by experiment, where they differ."""
     column: str | None = None
     unit: str | None = None
-    """For dates one of seconds, minutes, hours, days, weeks, years, or short as `h`; otherwise a label."""
+    """For dates one of seconds, minutes, hours, days, weeks, years, or short as `h`; otherwise any unit."""
     origin: str | datetime.datetime | datetime.date | None = None
     """For dates: `first reading`, or a date. Without an origin and a format the column holds numbers."""
     format: str | None = None
@@ -130,6 +131,9 @@ class ColumnsEntry(_Strict):
     """The known standard deviation of each reading."""
     rename: dict[str, str] = {}
     """Coordinate or field to the column that holds it."""
+    units: dict[str, str] = {}
+    """Coordinate, field or observable to the unit of its column, where that is not the unit under `units`; its numbers
+    are converted."""
 
 
 class FlagsEntry(_Strict):
@@ -176,7 +180,9 @@ class ProblemFile(_Strict):
     periodic: list[str] = []
     """Coordinates along which the fields repeat themselves."""
     units: dict[str, str] = {}
-    """For labels only."""
+    """Name to unit, such as `{x: m, t: h, T: °C}`; the units of unknowns follow from the equations."""
+    own_units: list[str] = []
+    """Counts that no list of units holds, such as `cells`, so that they can stand under `units`."""
     columns: ColumnsEntry = ColumnsEntry()
     sensors: dict[str, dict[str, Finite]] | str = {}
     """Where there is a column per sensor: its place, or a file of places with a column `sensor`."""
@@ -209,7 +215,55 @@ class ProblemFile(_Strict):
             self.flags.leave_out_bad,
             self.columns.experiment,
             None if self.noise is None else self.noise.by,
+            self._conversions(clocks),
         )
+
+    def _problem_units(self) -> dict[str, str]:
+        """The unit of each name in equations."""
+        units = dict(self.units)
+        for name, entry in self.coordinates.items():
+            if isinstance(entry, CoordinateEntry) and entry.unit is not None:
+                units.setdefault(name, entry.unit)
+        return units
+
+    def _conversions(self, clocks: Mapping[str, Clock]) -> dict[str, Conversion]:
+        """How columns in another unit than the problem are read."""
+        held = {*self.coordinates, *self.fields, *self.observables}
+        held |= {name for name, entry in self.constants.items() if isinstance(entry, ColumnEntry)}
+        given = {name: (f"columns: units: {name}", unit) for name, unit in self.columns.units.items()}
+        for name, entry in self.coordinates.items():
+            if isinstance(entry, CoordinateEntry) and entry.unit is not None and name in self.units:
+                given.setdefault(name, (f"coordinates: {name}: unit", entry.unit))
+        return {name: each for name, (where, unit) in given.items()
+                if (each := self._conversion(name, unit, where, held, clocks)) is not None}  # fmt: skip
+
+    def _conversion(
+        self, name: str, unit: str, where: str, held: Collection[str], clocks: Mapping[str, Clock]
+    ) -> Conversion | None:
+        """From the unit of a column to that of the problem; None where they are the same."""
+        wanted = self._problem_units().get(name)
+        if name not in held:
+            raise InputError(f"{where}: '{name}' has no column; {nearest(name, held)}")
+        if wanted is None:
+            raise InputError(
+                f"{where}: the problem has no unit for '{name}'; give one, as 'units: {{{name}: {unit}}}'."
+            )
+        factor, offset = UnitSystem(self.own_units).conversion(unit, wanted, where)
+        if (factor, offset) == (1.0, 0.0):
+            return None
+        if name in clocks:
+            raise InputError(
+                f"{where}: '{name}' is given as dates, which are counted in {unit}, and 'units' says {wanted}; write "
+                "the same unit in both."
+            )
+        return Conversion(unit, factor, offset)
+
+    def _check_unit_names(self) -> None:
+        known = {*self.coordinates, *self.fields, *self.hidden, *self.observables, *self.unknowns, *self.constants,
+                 *self.tables}  # fmt: skip
+        for name in self.units:
+            if name not in known:
+                raise InputError(f"units: '{name}' is no name of the problem; {nearest(name, known)}")
 
     def wanted_columns(self) -> set[str]:
         """Every column that readings may come from."""
@@ -243,10 +297,7 @@ class ProblemFile(_Strict):
             points: give the range of coordinates that the file leaves open.
             measured: the fields that readings are of; None for all that the file names.
             constants: values of those that the file gives by experiment or by column."""
-        units = dict(self.units)
-        for name, entry in self.coordinates.items():
-            if isinstance(entry, CoordinateEntry) and entry.unit is not None:
-                units.setdefault(name, entry.unit)
+        self._check_unit_names()
         fields = [name for name in self.fields if measured is None or name in measured]
         sizes = self.hidden if isinstance(self.hidden, dict) else {}
         return Problem(
@@ -255,7 +306,8 @@ class ProblemFile(_Strict):
             equations=tuple(self.equations),
             unknowns={name: _unknown(name, entry) for name, entry in self.unknowns.items() if not _varies(entry)},
             constants={**{name: self._known(name) for name in self.constants}, **(constants or {})},
-            units=units,
+            units=self._problem_units(),
+            own_units=tuple(self.own_units),
             name=self.name,
             hidden=(*(name for name in self.fields if name not in fields), *self.hidden),
             scales={name: size for name, size in sizes.items() if size is not None},

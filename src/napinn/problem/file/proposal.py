@@ -6,6 +6,7 @@ only grow is time. Every other column of numbers is a field, because leaving one
 name. Equations cannot be read from a table, so the
 simplest one for these coordinates stands in their place, marked as to be replaced."""
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +21,15 @@ from napinn.data.readings.axes import PLACE_NAMES
 from napinn.data.readings.cells import TIME_WORDS, numbers_if_all
 from napinn.errors import InputError, listed
 from napinn.problem.equations import RESERVED
+from napinn.problem.units import UnitSystem
 
 SENSOR_NAMES = frozenset({"sensor", "sensor_id", "station", "probe", "device", "node", "channel", "site", "id"})
 LABELLED = re.compile(r"\s*(.*?)\s*[\(\[]\s*([^()\[\]]*?)\s*[\)\]]\s*")
 """A column named with its unit: `temp (K)`, `depth [m]`."""
 TIMED = re.compile(r"(t|time)[ _]([a-z]+)", re.IGNORECASE)
 """A column of time named with its unit: `time_h`, `t_min`."""
+TEMPERATURES = {"C": "°C", "F": "°F"}
+"""What these letters mean above a column; to pint they are coulomb and farad."""
 DATES_SHOWN = 1000
 """Cells that are enough to know a column of dates."""
 DATE_FORMATS = tuple(
@@ -108,12 +112,24 @@ def roles_of(table: pd.DataFrame) -> Roles:
         # Time beside places alone: the motion itself was measured.
         roles.fields = {name: column for name, column in roles.coordinates.items() if name != roles.time}
         roles.coordinates = {roles.time: roles.coordinates[roles.time]}
+    roles.units = _known_units(roles.units)
     return roles
 
 
 def _names_sensors(name: str, cells: pd.Series) -> bool:
     """Whether a column says which sensor a reading is of; an `id` that differs in every row numbers the rows."""
     return name.lower() in SENSOR_NAMES and (name.lower() == Columns().sensor or cells.nunique() < len(cells))
+
+
+def _known_units(units: Mapping[str, str]) -> dict[str, str]:
+    """The units in names of columns, without those that are not known: a bracket may hold anything."""
+    found, system = {}, UnitSystem()
+    for name, text in units.items():
+        unit = TEMPERATURES.get(text, text)
+        with contextlib.suppress(InputError):
+            system.read(unit, name)
+            found[name] = unit
+    return found
 
 
 def _find_places(table: pd.DataFrame, roles: Roles) -> None:

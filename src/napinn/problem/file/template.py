@@ -68,15 +68,17 @@ equations:
 #   - T_x = 0 at x = 1
 # periodic: [x]
 
-# For labels only.
-# units: {x: m, t: s, T: K}
+# Units as pint knows them. Those of the unknowns follow from the equations; terms that disagree in dimension are
+# refused, and units that differ, as min beside h, are converted. A count of your own needs a name: own_units: [cells].
+# units: {x: m, t: s, T: °C}
 
 # Which column is which, where your names differ from those above.
 # columns:
 #   sensor: station
 #   experiment: subject
 #   sigma: error            # known standard deviation of each reading
-#   rename: {T: "temp (K)"}
+#   rename: {T: "temp (F)"}
+#   units: {T: degF}        # the unit of a column, where it is not that of the problem
 
 # A column per sensor: where each of them stands (or a file of places, with a column 'sensor').
 # sensors:

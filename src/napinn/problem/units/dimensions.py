@@ -1,0 +1,565 @@
+"""What equations say of units: those of coefficients follow from them, and terms that disagree are refused.
+
+The terms of a sum have one dimension, and the argument of a function such as exp has none. That gives linear equations
+between exponents, which are solved exactly. Terms of one dimension in different units are converted: a factor is put
+before a term, so that numbers are right whatever units a problem mixes.
+
+A number in an equation may hide a unit. Beside a named coefficient a small whole number or a ratio of two is pure, as
+in `k*u/4`. A number that is the only coefficient of its term, as in `0.3*u` or `1 - u`, has the unit that its equation
+asks for, and none where the equation asks for nothing. Any other number, such as 9.81, may have any. So a number is
+never the reason of a refusal, unless it stands between two units of one dimension: then nobody can tell whether it
+converts one to the other."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from napinn.errors import InputError
+from napinn.problem.equations import Equation
+from napinn.problem.equations import tree as trees
+from napinn.problem.equations.printing import show
+from napinn.problem.units.system import NONE, Unit, UnitSystem, rounded, times
+
+PURE = 12
+"""Whole numbers up to this one, and ratios of them, have no unit beside a named coefficient, as in k/2 or 4 π k. Any
+other number may hide one: 60 seconds in a minute, 9.81 m/s²."""
+FINEST = 1_000_000
+"""The largest denominator of an exponent, so that 0.37 is 37/100."""
+OPEN = " "
+"""Begins the symbol of a quantity whose unit is not known."""
+NUMBER = " #"
+"""Begins the symbol of a number that may hide a unit."""
+
+
+Built = Mapping[int, trees.Expression]
+"""Parts with their units converted, by the identity of each."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an equation."""
+
+    node: trees.Expression
+    unit: Unit
+    """In symbols that may be open."""
+    build: Callable[[], trees.Expression]
+    """Once all equations are taken up: the part with its units converted."""
+
+
+class Dimensions:
+    """What the equations of a problem say of the units of the names in them."""
+
+    def __init__(self, system: UnitSystem, units: Mapping[str, str], rigid: Collection[str] = ()) -> None:
+        """Args:
+        system: reads the units.
+        units: those that are known, by name.
+        rigid: fields and coordinates, whose units are rather given than found."""
+        self.system, self.units, self._rigid = system, units, frozenset(rigid)
+        self.conversions: dict[str, str] = {}
+        """Every term that was converted, with a sentence."""
+        self._solved: dict[str, Unit] = {}
+        self._numbers: dict[str, tuple[str, str]] = {}
+        self._soft: list[str] = []
+        self._fresh, self._said = 0, ""
+
+    def take_up(
+        self,
+        equations: Iterable[Equation],
+        observables: Mapping[str, trees.Expression],
+        conditions: Iterable[Equation],
+    ) -> None:
+        """Take up everything that a problem says; a text that was a Python function says nothing.
+
+        Args:
+            equations: those that were given.
+            observables: the expression of each.
+            conditions: those that were given, without their places."""
+        for name, text in self.units.items():
+            self.system.read(text, f"units: {name}")
+        parts = [self.add(f"equation '{each.source}'", each.tree) for each in equations if each.tree is not None]
+        parts += [self._observed(name, tree) for name, tree in observables.items()]
+        parts += [self.add(f"condition '{each.source}'", each.tree) for each in conditions if each.tree is not None]
+        self.settle()
+        for part in parts:
+            part.build()
+
+    def converted(self, equation: Equation) -> trees.Expression:
+        """The tree of an equation with its units converted where they differ."""
+        assert equation.tree is not None
+        part = self.add(f"equation '{equation.source}'", equation.tree)
+        self.settle()
+        return part.build()
+
+    def converted_observable(self, name: str, tree: trees.Expression) -> trees.Expression:
+        """The expression of an observable in the observable's unit."""
+        part = self._observed(name, tree)
+        self.settle()
+        return part.build()
+
+    def _observed(self, name: str, tree: trees.Expression) -> Part:
+        """An observable has the unit of its expression; a logarithm is that of the number before the unit."""
+        said = f"observable '{name}'"
+        match tree:
+            case trees.Call("log" | "log10" as function, (argument,)):
+                inner = self.add(said, argument)
+                return Part(tree, NONE, lambda: trees.Call(function, (inner.build(),)))
+        whole = self.add(said, trees.Sum(((1, trees.Derivative(name, ((),))), (-1, tree))))
+
+        def build() -> trees.Expression:
+            built = whole.build()
+            assert isinstance(built, trees.Sum)
+            return built.terms[1][1]
+
+        return Part(tree, NONE, build)
+
+    def add(self, said: str, tree: trees.Expression) -> Part:
+        """Take up what a tree says; its parts are converted by `build` after `settle`.
+
+        Args:
+            said: what a sentence calls it, such as `equation 'u_t = k*u'`.
+            tree: left side minus right side, or an expression."""
+        self._said = said
+        return self._part(tree)
+
+    def settle(self) -> None:
+        """Numbers that may have a unit and need none have none; refuse a number between two units of a dimension."""
+        for name in self._soft:
+            left = self._reduced({name: Fraction(1)})
+            if any(_is_open(each) and not self._is_field(each) for each in left):
+                self._solve(left)
+        self._soft.clear()
+        for name, (text, said) in self._numbers.items():
+            left = self._reduced({name: Fraction(1)})
+            if left and not any(map(_is_open, left)):
+                size, roots = self.system.root(left)
+                if not roots and rounded(size) != 1.0:
+                    raise InputError(
+                        f"{said}: the number {text} may or may not convert between units that differ by a factor "
+                        f"{rounded(1 / size):g}, and napinn converts units itself; leave it out, or name it under "
+                        "'constants' and give it a unit, '1' for none."
+                    )
+        self._numbers.clear()
+
+    def unit_of(self, name: str) -> str | None:
+        """The unit of a name, empty for none; None where it is not determined."""
+        found = self._reduced(self._named(name))
+        return None if any(_is_open(each) for each in found) else self.system.write(found)
+
+    def unit_of_tree(self, tree: trees.Expression) -> str | None:
+        """The unit of an expression in these names, empty for none; None where it is not determined."""
+        kept = dict(self._solved)
+        try:
+            found = self._reduced(self.add("", tree).unit)
+        except InputError:
+            found = {OPEN: Fraction(1)}
+        self._solved, self._soft = kept, []
+        self._numbers.clear()
+        return None if any(_is_open(each) for each in found) else self.system.write(found)
+
+    def _named(self, name: str) -> Unit:
+        plain = name.partition("@")[0]
+        if plain in self.units:
+            return self.system.read(self.units[plain], f"units: {plain}")
+        return {f"{OPEN}{plain}": Fraction(1)}
+
+    def _anything(self) -> Unit:
+        self._fresh += 1
+        return {f"{NUMBER}{self._fresh}": Fraction(1)}
+
+    def _number(self, node: trees.Expression, soft: bool) -> Unit:
+        """The unit of a number that may hide one; a soft one has none where nothing asks for it."""
+        self._fresh += 1
+        name = f"{NUMBER}{self._fresh}"
+        self._numbers[name] = show(node), self._said
+        self._soft += [name] if soft else []
+        return {name: Fraction(1)}
+
+    def _part(self, node: trees.Expression) -> Part:
+        match node:
+            case trees.Number() | trees.Constant("pi", _):
+                return Part(node, self._number(node, _pure(node)), lambda: node)
+            case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name) | trees.Given(name, _):
+                return Part(node, self._named(name), lambda: node)
+            case trees.Varying(name, _, axes):
+                return Part(node, self._partial(name, axes), lambda: node)
+            case trees.Derivative(field, terms):
+                return Part(node, self._partial(field, terms[0]), lambda: node)
+            case trees.Applied():
+                return self._part(trees.spelled(node))
+            case trees.Sum():
+                return self._sum(node)
+            case trees.Product(factors):
+                return self._product(factors)
+            case trees.Power(base, exponent):
+                return self._power(node, base, exponent)
+            case trees.Call("sqrt", (argument,)):
+                part = self._part(argument)
+                return Part(node, times(NONE, part.unit, Fraction(1, 2)), lambda: trees.Call("sqrt", (part.build(),)))
+            case trees.Call("abs" | "min" | "max"):
+                return self._choice(node)
+            case trees.Call("mean" | "integral" as function, (argument, *axes)):
+                part, unit = self._part(argument), NONE
+                for axis in axes if function == "integral" else ():
+                    unit = times(unit, self._part(axis).unit)
+                return Part(node, times(part.unit, unit), lambda: trees.Call(function, (part.build(), *axes)))
+            case trees.Call(function, arguments):
+                return self._function(node, function, arguments)
+        raise TypeError(f"{node} is no expression")
+
+    def _partial(self, field: str, axes: tuple[str, ...]) -> Unit:
+        found = self._named(field)
+        for axis in axes:
+            found = times(found, self._named(axis), -1)
+        return found
+
+    def _sum(self, node: trees.Sum) -> Part:
+        """The terms of a sum, and those of sums in it, have one dimension."""
+        self._check_zeros(node)
+        parts: list[Part] = []
+
+        def taken(child: trees.Expression) -> Callable[[Built], trees.Expression]:
+            if isinstance(child, trees.Sum):
+                inner = [(sign, taken(term)) for sign, term in child.terms]
+                return lambda built: trees.Sum(tuple((sign, each(built)) for sign, each in inner))
+            part = self._term(child)
+            parts.append(part)
+            return lambda built: built[id(part)]
+
+        whole, said = taken(node), self._said
+        alike = self._alike(parts)
+        return Part(node, alike[0].unit if alike else self._anything(),
+                    lambda: whole(self._converted(parts, alike, said)))  # fmt: skip
+
+    def _choice(self, node: trees.Call) -> Part:
+        """Of `abs`, `min` or `max`."""
+        parts, said = [self._term(argument) for argument in node.arguments], self._said
+        alike = self._alike(parts)
+
+        def build() -> trees.Expression:
+            built = self._converted(parts, alike, said)
+            return trees.Call(node.function, tuple(built[id(part)] for part in parts))
+
+        return Part(node, alike[0].unit if alike else self._anything(), build)
+
+    def _term(self, node: trees.Expression) -> Part:
+        part = self._part(node)
+        return Part(node, self._number(node, _pure(node)), part.build) if _is_number(node) else part
+
+    def _alike(self, parts: list[Part]) -> list[Part]:
+        """Take up that terms have one dimension. The first in the answer has the unit of the sum: it is a term in
+        fields and coordinates alone, if there is one, so that the units of coefficients are made of theirs."""
+        some = [part for part in parts if part.node != trees.Number(0.0)]
+        alike = sorted(some, key=lambda part: (_is_number(part.node), _has_coefficient(part.node)))
+        for other in alike[1:]:
+            self._equate(alike[0], other)
+        return alike
+
+    def _equate(self, one: Part, other: Part) -> None:
+        left = self._reduced(times(one.unit, other.unit, -1))
+        if any(_is_open(each) for each in left):
+            # A field whose unit is not given gets none from an equation that is scaled, as u_t = u*(1-u).
+            if not all(
+                self._is_field(each) and each in one.unit and each in other.unit for each in left if _is_open(each)
+            ):
+                self._solve(left)
+            return
+        if self.system.root(left)[1]:
+            told = [f"{show(part.node)} ({self._told(part.unit)})" for part in (one, other)]
+            raise InputError(
+                f"{self._said}: the terms {told[0]} and {told[1]} differ in dimension; correct the equation or the "
+                "units of the names in it."
+            )
+
+    def _told(self, unit: Unit) -> str:
+        found = self._reduced(unit)
+        if any(_is_open(each) for each in found):
+            return self.system.write(found)
+        return f"{self.system.write(found) or '1'}, {self.system.dimension(found)}"
+
+    def _converted(self, parts: list[Part], alike: list[Part], said: str) -> dict[int, trees.Expression]:
+        """The terms of a sum in one unit, as far as their units are known beside each other."""
+        built = {id(part): part.build() for part in parts}
+        units = [(part, self._reduced(part.unit)) for part in alike if not _is_number(part.node)]
+        factors: list[float] = []
+        for number, (part, unit) in enumerate(units):
+            factors.append(1.0)
+            for (first, wanted), known in zip(units[:number], factors, strict=False):
+                size, left = self.system.root(times(unit, wanted, -1))
+                if left:
+                    continue
+                factors[-1] = rounded(size * known)
+                if factors[-1] != 1.0:
+                    self._refuse_number(alike, (part, unit), (first, wanted), said)
+                    self._tell(part, unit, wanted, factors[-1])
+                    built[id(part)] = _multiplied(built[id(part)], factors[-1])
+                break
+        return built
+
+    def _refuse_number(self, alike: list[Part], one: tuple[Part, Unit], other: tuple[Part, Unit], said: str) -> None:
+        """Refuse a number beside terms that are converted: it could be in the unit of either."""
+        number = next((part for part in alike if _is_number(part.node)), None)
+        if number is not None:
+            told = [f"{show(part.node)} is in {self.system.write(unit) or '1'}" for part, unit in (one, other)]
+            raise InputError(
+                f"{said}: {told[0]} and {told[1]}, so the unit of the number {show(number.node)} beside them is not "
+                "clear; name it under 'constants' and give it a unit."
+            )
+
+    def _tell(self, part: Part, unit: Unit, wanted: Unit, factor: float) -> None:
+        shown = show(part.node)
+        self.conversions[shown] = (
+            f"{shown} is in {self.system.write(unit) or '1'} and is multiplied by {factor:g} to be in "
+            f"{self.system.write(wanted) or '1'}"
+        )
+
+    def _product(self, factors: tuple[tuple[int, trees.Expression], ...]) -> Part:
+        node = trees.Product(factors)
+        self._check_absolute(node)
+        numbers = [child for _, child in factors if _is_literal(child)]
+        others = [(power, self._part(child)) for power, child in factors if not _is_literal(child)]
+        unit = NONE
+        for power, part in others:
+            unit = times(unit, part.unit, power)
+        pure = all(map(_pure, numbers))
+        if numbers and not (pure and _has_coefficient(node)):
+            unit = times(unit, self._number(numbers[0], pure))
+
+        def build() -> trees.Expression:
+            built = iter([part.build() for _, part in others])
+            return trees.Product(
+                tuple((power, child if _is_literal(child) else next(built)) for power, child in factors)
+            )
+
+        return Part(node, unit, build)
+
+    def _power(self, node: trees.Expression, base: trees.Expression, exponent: trees.Expression) -> Part:
+        power = _constant(exponent)
+        if power is not None and _is_number(base):
+            return Part(node, NONE, lambda: node)
+        if power is not None:
+            part = self._part(base)
+            unit = times(NONE, part.unit, Fraction(power).limit_denominator(FINEST))
+            return Part(node, unit, lambda: trees.Power(part.build(), exponent))
+        raised, told = self._part(base), self._dimensionless(exponent)
+        # Of C**n with a unit of C the unit depends on n, so that nothing follows for its coefficient.
+        known = _is_number(base) or not self._reduced(raised.unit)
+        return Part(node, NONE if known else self._anything(), lambda: trees.Power(raised.build(), told()))
+
+    def _function(self, node: trees.Expression, function: str, arguments: tuple[trees.Expression, ...]) -> Part:
+        """Of a function such as exp, whose argument has no unit.
+
+        A coordinate or field without a unit may be the logarithm of something that has one: exp of it is anything."""
+        built = [self._dimensionless(argument) for argument in arguments]
+        names = {each.field if isinstance(each, trees.Derivative) else each.name for argument in arguments
+                 for each in trees.walk(argument) if isinstance(each, trees.Derivative | trees.Coordinate)}  # fmt: skip
+        known = {name.partition("@")[0] for name in names} <= set(self.units)
+        unit = NONE if known else self._anything()
+        return Part(node, unit, lambda: trees.Call(function, tuple(each() for each in built)))
+
+    def _dimensionless(self, argument: trees.Expression) -> Callable[[], trees.Expression]:
+        """Take up that an argument has no unit; it is then converted to a plain number, as an angle from degrees."""
+        part = self._part(argument)
+        if _is_number(argument):
+            return part.build
+        left = self._reduced(part.unit)
+        if any(map(_is_open, left)):
+            if any(not self._is_field(each) for each in left if _is_open(each)):
+                self._solve(left)
+        elif self.system.root(left)[1]:
+            raise InputError(
+                f"{self._said}: {show(argument)} ({self._told(part.unit)}) is the argument of a function, which "
+                "takes a plain number; divide it by a constant of the same unit, or correct the units."
+            )
+
+        def build() -> trees.Expression:
+            unit = self._reduced(part.unit)
+            if any(map(_is_open, unit)):
+                return part.build()
+            size, roots = self.system.root(unit)
+            if roots or rounded(size) == 1.0:
+                return part.build()
+            self._tell(part, unit, NONE, rounded(size))
+            return _multiplied(part.build(), rounded(size))
+
+        return build
+
+    def _is_field(self, symbol: str) -> bool:
+        """Whether an open symbol is of a name that is no coefficient; these are listed by the problem."""
+        return symbol.removeprefix(OPEN) in self._rigid
+
+    def _solve(self, unit: Unit) -> None:
+        """Take up that a unit is none: solve for one quantity in it whose unit is not known, coefficients first."""
+        open_names = [each for each in unit if _is_open(each)]
+        ranked = sorted(open_names, key=lambda each: (self._is_field(each), each.startswith(NUMBER)))
+        name = ranked[0]
+        rest = {each: power for each, power in unit.items() if each != name}
+        found = times(NONE, rest, -1 / unit[name])
+        if not name.startswith(NUMBER):
+            found = self._merged(found)
+        self._solved = {each: _replaced(known, name, found) for each, known in self._solved.items()} | {name: found}
+
+    def _merged(self, unit: Unit) -> Unit:
+        """The unit with one symbol for each dimension: the first of hours and minutes stands for both."""
+        found: dict[str, Fraction] = {}
+        for name, power in unit.items():
+            like = next((each for each in found if self._same_kind(each, name)), name)
+            found[like] = found.get(like, Fraction(0)) + power
+        return {name: power for name, power in found.items() if power}
+
+    def _same_kind(self, one: str, other: str) -> bool:
+        if _is_open(one) or _is_open(other):
+            return one == other
+        roots = self.system.root({one: Fraction(1)})[1]
+        return bool(roots) and roots == self.system.root({other: Fraction(1)})[1]
+
+    def _reduced(self, unit: Unit) -> Unit:
+        for name in [each for each in unit if each in self._solved]:
+            unit = _replaced(unit, name, self._solved[name])
+        return unit
+
+    def _check_zeros(self, node: trees.Sum) -> None:
+        """Refuse a temperature in °C beside one in K or °F, unless they are differences: their zeros are others."""
+        counts: dict[str, int] = {}
+        plain: list[tuple[str, Unit]] = []
+        for sign, child in _flat(node, 1):
+            name = _leaf_name(child)
+            unit = self._named(name) if name is not None else NONE
+            if list(unit.values()) == [1] and not any(map(_is_open, unit)):
+                plain.append((name or "", unit))
+                if self.system.is_offset(unit):
+                    key = next(iter(unit))
+                    counts[key] = counts.get(key, 0) + sign
+        for key, count in counts.items():
+            other = next((name for name, unit in plain if key not in unit), None)
+            if other is not None and (count or len(counts) > 1):
+                one = next(name for name, unit in plain if key in unit)
+                raise InputError(
+                    f"{self._said}: {one} is in {self.units[one]} and {other} in {self.units[other]}, whose zeros "
+                    "differ; give both in one unit."
+                )
+
+    def _check_absolute(self, node: trees.Product) -> None:
+        """Refuse a temperature in °C times something per kelvin, such as the gas constant."""
+        names = [name for child in _factors(node) if (name := _leaf_name(child)) is not None and name in self.units]
+        cold = next((name for name in names if self.system.is_offset(self._named(name))), None)
+        for name in names:
+            if cold is not None and "kelvin" in self._named(name):
+                raise InputError(
+                    f"{self._said}: {cold} is in {self.units[cold]} and is multiplied by {name} in "
+                    f"{self.units[name]}, which counts from absolute zero; give {cold} in K and keep its column under "
+                    f"'columns: {{units: {{{cold}: {self.units[cold]}}}}}', or write °C for K in the unit of {name}."
+                )
+
+
+def _flat(node: trees.Expression, sign: int) -> list[tuple[int, trees.Expression]]:
+    """The terms of a sum, and of sums in it."""
+    if not isinstance(node, trees.Sum):
+        return [(sign, node)]
+    return [each for own, child in node.terms for each in _flat(child, sign * own)]
+
+
+def _factors(node: trees.Expression) -> list[trees.Expression]:
+    """The factors of a product, of products in it and of powers."""
+    match node:
+        case trees.Product(factors):
+            return [each for _, child in factors for each in _factors(child)]
+        case trees.Power(base, _):
+            return _factors(base)
+    return [node]
+
+
+def _leaf_name(node: trees.Expression) -> str | None:
+    match node:
+        case trees.Derivative(name, ((),)) | trees.Unknown(name) | trees.Coordinate(name) | trees.Given(name, _):
+            return name.partition("@")[0]
+        case trees.Constant(name, _) if name != "pi":
+            return name
+        case trees.Varying(name, _, ()):
+            return name
+    return None
+
+
+def _is_open(name: str) -> bool:
+    return name.startswith(OPEN)
+
+
+def _replaced(unit: Unit, name: str, value: Unit) -> Unit:
+    if name not in unit:
+        return unit
+    return times({each: power for each, power in unit.items() if each != name}, value, unit[name])
+
+
+def _is_literal(node: trees.Expression) -> bool:
+    """Whether a node is π or a number, also one that is raised to a number."""
+    match node:
+        case trees.Number() | trees.Constant("pi", _):
+            return True
+        case trees.Power(base, exponent):
+            return _is_literal(base) and _constant(exponent) is not None
+        case trees.Sum(terms):
+            return all(_is_literal(child) for _, child in terms)
+    return False
+
+
+def _is_number(node: trees.Expression) -> bool:
+    """Whether a node has no names but in the arguments of functions: it then has no unit, or hides one."""
+    match node:
+        case trees.Number() | trees.Constant("pi", _):
+            return True
+        case trees.Call("sqrt" | "abs" | "min" | "max" | "mean" | "integral", arguments):
+            return _is_number(arguments[0])
+        case trees.Call():
+            return True
+        case trees.Power(base, _):
+            return _is_number(base)
+        case trees.Sum() | trees.Product():
+            return all(map(_is_number, trees.children(node)))
+    return False
+
+
+def _has_coefficient(node: trees.Expression) -> bool:
+    """Whether a product has a factor that is a named coefficient."""
+    match node:
+        case trees.Unknown() | trees.Given() | trees.Varying():
+            return True
+        case trees.Constant(name, _):
+            return name != "pi"
+        case trees.Product(factors):
+            return any(_has_coefficient(child) for _, child in factors)
+        case trees.Power(base, _):
+            return _has_coefficient(base)
+        case trees.Call("sqrt" | "abs", (argument,)):
+            return _has_coefficient(argument)
+    return False
+
+
+def _pure(node: trees.Expression) -> bool:
+    """Whether all numbers in a node are small whole ones, or ratios of such."""
+    return all(_is_pure(each.value) for each in trees.walk(node) if isinstance(each, trees.Number))
+
+
+def _is_pure(value: float) -> bool:
+    ratio = Fraction(value).limit_denominator(PURE)
+    return abs(ratio.numerator) <= PURE and float(ratio) == value
+
+
+def _constant(node: trees.Expression) -> float | None:
+    """The value of a number, or of the negative of one."""
+    match node:
+        case trees.Number(value):
+            return value
+        case trees.Sum(((sign, trees.Number(value)),)):
+            return sign * value
+        case trees.Product(((1, trees.Number(above)), (-1, trees.Number(below)))) if below:
+            return above / below
+    return None
+
+
+def _multiplied(node: trees.Expression, factor: float) -> trees.Expression:
+    """A number times a node; a mean keeps its form, because an observable that is one is computed directly."""
+    match node:
+        case trees.Call("mean" | "integral" as function, (argument, *axes)):
+            return trees.Call(function, (_multiplied(argument, factor), *axes))
+        case trees.Product(factors):
+            return trees.Product(((1, trees.Number(factor)), *factors))
+    return trees.Product(((1, trees.Number(factor)), (1, node)))
