@@ -9,8 +9,9 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
+from napinn.cli.choice import Choice
 from napinn.cli.console import Console
-from napinn.cli.fitting import Choice, told_inputs
+from napinn.cli.inputs import told_inputs
 from napinn.cli.main import EXIT_INTERRUPTED
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text

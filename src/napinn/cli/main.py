@@ -1,4 +1,5 @@
-"""`napinn`: the commands. Anything heavy is imported by the command that needs it, so that `--help` is quick."""
+"""`napinn`: the commands. Anything heavy is imported where a command first needs it: `--help` is quick, and wrong
+words, missing files and bad tables are refused before anything that fits is loaded."""
 
 import sys
 from functools import partial
@@ -30,9 +31,11 @@ from napinn.cli.options import (
     Unknowns,
     Verbose,
 )
+from napinn.data.paths import check_exist
 from napinn.errors import InputError, StorageError
 from napinn.storage.cache import keep_compiled
-from napinn.storage.json_files import check_run
+from napinn.storage.json_files import check_finished, check_run
+from napinn.studies.paper.names import check_study
 
 EXIT_NOT_WRITTEN = 1
 EXIT_BAD_INPUT = 2
@@ -83,6 +86,7 @@ def init(
     overwrite: Replace = False,
 ) -> None:
     """Propose a problem file from the columns of a table; the equation is yours to correct."""
+    check_exist(*([readings] if readings else []))
     from napinn.cli.starting import init_command
 
     init_command(readings, out, overwrite)
@@ -160,21 +164,25 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
-    from napinn.cli.fitting import Choice, fit_command
-    from napinn.cli.running import Manner
-    from napinn.pipeline import PipelineOptions
-    from napinn.problem.file import Words
-
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
-    choice = Choice(method, backbone, density, loss, steps, double, minutes)
-    manner = Manner(json, verbose, quiet)
+    from napinn.cli.choice import Choice
+
+    choice = Choice(method, backbone, density, loss, steps, double, minutes).check()
+    check_exist(*readings, *([problem] if problem else []))
+    from napinn.cli.inputs import told_inputs
+    from napinn.problem.file import Words
+
+    found = told_inputs(problem or Words(*lists), readings, Console(stderr=True, quiet=quiet), leave_out_bad)
+    from napinn.cli.fitting import fit_command
+    from napinn.cli.running import Manner
+    from napinn.pipeline import PipelineOptions
+
     options = PipelineOptions(
         seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
     )
-    given = problem or Words(*lists)
-    raise typer.Exit(fit_command(readings, given, choice, seed, out, options, manner, leave_out_bad))
+    raise typer.Exit(fit_command(found, readings, choice, seed, out, options, Manner(json, verbose, quiet)))
 
 
 @command
@@ -203,6 +211,7 @@ def discover(
     json: Json = False,
 ) -> None:
     """Find which equation the readings obey, with rivals and inclusion probabilities; write a report."""
+    check_exist(readings, *([problem] if problem else []))
     from napinn.cli.discovering import discover_command
 
     lefts, candidates, certain = (tuple(given or ()) for given in (left, terms, known))
@@ -232,7 +241,7 @@ def resume(
 @command
 def intervals(run: Run, json: Json = False) -> None:
     """Add 95 % intervals of the coefficients and the spread of the field to a finished run."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.intervals import intervals_command
 
     intervals_command(run, json)
@@ -241,6 +250,7 @@ def intervals(run: Run, json: Json = False) -> None:
 @command
 def profile(run: Run, json: Json = False) -> None:
     """Add the profile likelihood of every coefficient to a finished run: which are identifiable, and which are not."""
+    check_finished(run)
     from napinn.cli.profiling import profile_command
 
     profile_command(run, json)
@@ -255,7 +265,7 @@ def rerun(
     json: Json = False,
 ) -> None:
     """Repeat a finished run from its folder, and say whether the numbers agree."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.repeating import rerun_command
     from napinn.cli.running import Manner
 
@@ -272,7 +282,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Say whether a finished fit can be trusted: unseen readings, and the equation solved forward."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.verifying import verify_command
 
     raise typer.Exit(verify_command(run, refit, json))
@@ -313,18 +323,22 @@ def check(
     json: Json = False,
 ) -> None:
     """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
-    from napinn.cli.checking import check_command
-    from napinn.cli.fitting import Choice
-    from napinn.problem.file import Words
-
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     named = bool(lists[0]) or problem is not None
     doubled = bool(lists[0]) and any(file.suffix in (".yaml", ".yml") for file in files)
     if doubled or len(files) < (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
         raise InputError("give either a problem file and readings, or readings with --equation and its like.")
+    from napinn.cli.choice import Choice
+
+    choice = Choice(method, steps=steps).check()
+    check_exist(*files, *([problem] if problem else []))
+    from napinn.problem.file import Words, read_inputs
+
     given = Words(*lists) if lists[0] else problem or files[0]
-    tables = files if named else files[1:]
-    raise typer.Exit(check_command(given, tables, Choice(method, steps=steps).check(), time, json))
+    inputs = read_inputs(given, files if named else files[1:], allow_repeats=True)
+    from napinn.cli.checking import check_command
+
+    raise typer.Exit(check_command(inputs, choice, time, json))
 
 
 @command
@@ -341,7 +355,7 @@ def predict(
     """Write the fitted field, hidden fields included, at any points or on a grid."""
     if (at is None) == (grid is None):
         raise InputError("give either --at POINTS or --grid NODES, and not both.")
-    check_run(run)
+    check_finished(run)
     from napinn.cli.predicting import predict_command
 
     predict_command(run, at, grid, out, overwrite, json)
@@ -406,7 +420,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the report of a finished run again: one HTML file, to be opened from disk or sent by mail."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import report_command
 
     report_command(run, out, overwrite, json)
@@ -424,7 +438,7 @@ def plot(
     json: Json = False,
 ) -> None:
     """Draw one figure of a finished run, for a paper: it survives greyscale printing."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import plot_command
 
     plot_command(run, what, field, out, overwrite, json)
@@ -439,7 +453,7 @@ def animate(
     json: Json = False,
 ) -> None:
     """The field of a finished run through time, with its readings."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import animate_command
 
     animate_command(run, field, out, overwrite, json)
@@ -462,7 +476,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Field, network or readings of a finished run in a form that other tools open."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import export_command
 
     export_command(run, what, flags, out, overwrite, json)
@@ -481,6 +495,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Several methods on your readings, judged on readings held out from all; or finished runs side by side."""
+    check_exist(*paths)
     from napinn.cli.comparing import compare_command
 
     raise typer.Exit(compare_command(paths, methods, steps, seed, out, overwrite, json))
@@ -540,6 +555,8 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
+    if study is not None:
+        check_study(study)
     from napinn.cli.reproducing import list_command, reproduce_command
 
     if study is None:
