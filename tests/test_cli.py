@@ -297,9 +297,37 @@ def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):
     assert "Peng et al. 2022" in napinn(monkeypatch, capfd, "methods")[1]
 
 
-def test_help_does_not_wait_for_jax():
-    code = "import sys; import napinn.cli.main; sys.exit('jax' in sys.modules or 'pandas' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+REFUSALS = """
+import sys
+from pathlib import Path
+from napinn.cli.main import run
+
+def refused(words, *unneeded):
+    sys.argv = ["napinn", *words]
+    try:
+        run()
+    except SystemExit as stop:
+        assert stop.code == 2, words
+    loaded = [name for name in unneeded if name in sys.modules]
+    assert not loaded, f"{words} loads {loaded}"
+
+Path("r.csv").write_text("t,u\\n0,1\\n1,x\\n")
+Path("p.yaml").write_text("coordinates: {t: [0, 3]")
+equation = ["-e", "u_t = -k*u", "--unknown", "k"]
+for words in (
+    ["fit", "r.csv"], ["fit", "nowhere.csv", *equation], ["fit", "r.csv", *equation, "--method", "nothing"],
+    ["check", "p.yaml"], ["check", "nowhere.yaml", "r.csv"], ["discover", "nowhere.csv"], ["init", "nowhere.csv"],
+    ["compare", "p.yaml", "nowhere.csv"], ["verify", "."], ["plot", ".", "-o", "x.png"], ["reproduce", "nothing"],
+):
+    refused(words, "numpy", "pandas", "scipy", "jax")
+for words in (["fit", "r.csv", *equation], ["fit", "r.csv", "-p", "p.yaml"], ["check", "p.yaml", "r.csv"]):
+    refused(words, "scipy", "xarray", "jinja2", "napinn.pipeline", "jax")
+"""
+
+
+def test_what_is_refused_does_not_wait_for_what_is_not_needed(tmp_path):
+    done = subprocess.run([sys.executable, "-c", REFUSALS], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_user_text_is_shown_as_text_in_the_report(decay_problem, decay_table, small_method):

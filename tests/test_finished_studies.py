@@ -7,6 +7,7 @@ import pytest
 from napinn.studies.jobs.store import finished
 from napinn.studies.jobs.work import resolve
 from napinn.studies.paper.cases import WORK, run_case
+from napinn.studies.paper.names import NAMES
 from napinn.studies.paper.reproduce import preset_of
 from napinn.studies.paper.studies import STUDIES
 
@@ -25,3 +26,7 @@ def test_no_committed_fit_has_to_be_run_again(study):
 def test_the_id_of_the_work_is_the_one_that_finished_jobs_were_hashed_with():
     assert WORK == "napinn" + ".experiments.cases:run_case"
     assert resolve(WORK, ()) is run_case
+
+
+def test_names_that_the_command_line_checks_are_those_of_the_studies():
+    assert tuple(STUDIES) == NAMES

@@ -7,7 +7,7 @@ from scipy.optimize import curve_fit
 from scipy.signal import find_peaks
 
 from napinn import InputError, load, read_table, save
-from napinn.cli.fitting import Choice
+from napinn.cli.choice import Choice
 from napinn.engines.choice import estimator_of
 from napinn.engines.splines.method import automatic, bsplines
 from napinn.fitting import fit

@@ -1,17 +1,15 @@
 """`napinn check`: what was understood of a problem and its readings, on one page."""
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from napinn.cli.choice import Choice
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_BAD_INPUT
-from napinn.cli.fitting import Choice
 from napinn.cli.progress import duration
 from napinn.data.readings import Readings
 from napinn.diagnostics.preflight import Finding, Weight, inspect_problem, inspect_readings
@@ -20,14 +18,13 @@ from napinn.engines.catalogue import METHODS
 from napinn.engines.request import unknown_settings
 from napinn.problem import Problem, Unknown
 from napinn.problem.experiment import experiment_of, plain
-from napinn.problem.file import Words, read_inputs
+from napinn.problem.file import Inputs
 
 MOST_LISTED = 12
 COLOURS = {Weight.NOTE: "dim", Weight.DOUBT: "yellow", Weight.OBSTACLE: "red"}
 
 
-def check_command(problem: Path | Words, readings: Sequence[Path], choice: Choice, timed: bool, as_json: bool) -> int:
-    inputs = read_inputs(problem, readings, allow_repeats=True)
+def check_command(inputs: Inputs, choice: Choice, timed: bool, as_json: bool) -> int:
     bound, table = inputs.problem, inputs.readings
     found = [*inspect_readings(bound, table, choice.in_double), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)

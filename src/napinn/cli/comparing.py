@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
+from napinn.cli.choice import Choice
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_INTERRUPTED
-from napinn.cli.fitting import Choice, told_inputs
+from napinn.cli.inputs import told_inputs
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
 from napinn.engines.snapshot import Snapshot

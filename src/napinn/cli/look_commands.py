@@ -1,6 +1,7 @@
 """The commands of the group "Look": a finished run as report, figure, table or page.
 
-Each function holds the arguments of a command, and imports what runs it when it is called, so that `--help` is quick.
+Each function holds the arguments of a command, and imports what runs it when it is first needed: `--help` is quick, and
+wrong words, missing files and bad tables are refused before anything that fits is loaded.
 """
 
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 from napinn.cli.commands import command
 from napinn.cli.options import FieldName, Flags, Json, NoOpen, Port, Replace, Run
 from napinn.errors import InputError
-from napinn.storage.json_files import check_run
+from napinn.storage.json_files import check_finished
 
 
 @command
@@ -34,7 +35,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the report of a finished run again: one HTML file, to be opened from disk or sent by mail."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import report_command
 
     report_command(run, out, overwrite, json)
@@ -52,7 +53,7 @@ def plot(
     json: Json = False,
 ) -> None:
     """Draw one figure of a finished run, for a paper: it survives greyscale printing."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import plot_command
 
     plot_command(run, what, field, out, overwrite, json)
@@ -67,7 +68,7 @@ def animate(
     json: Json = False,
 ) -> None:
     """The field of a finished run through time, with its readings."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import animate_command
 
     animate_command(run, field, out, overwrite, json)
@@ -87,7 +88,7 @@ def predict(
     """Write the fitted field, hidden fields included, at any points or on a grid."""
     if (at is None) == (grid is None):
         raise InputError("give either --at POINTS or --grid NODES, and not both.")
-    check_run(run)
+    check_finished(run)
     from napinn.cli.predicting import predict_command
 
     predict_command(run, at, grid, out, overwrite, json)
@@ -110,7 +111,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Field, network or readings of a finished run in a form that other tools open."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.showing import export_command
 
     export_command(run, what, flags, out, overwrite, json)

@@ -1,6 +1,7 @@
 """The commands of the group "Start here": from a table of readings to a fit.
 
-Each function holds the arguments of a command, and imports what runs it when it is called, so that `--help` is quick.
+Each function holds the arguments of a command, and imports what runs it when it is first needed: `--help` is quick, and
+wrong words, missing files and bad tables are refused before anything that fits is loaded.
 """
 
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from napinn.cli.commands import command
+from napinn.cli.console import Console
 from napinn.cli.options import (
     Conditions,
     Constants,
@@ -28,6 +30,7 @@ from napinn.cli.options import (
     Unknowns,
     Verbose,
 )
+from napinn.data.paths import check_exist
 from napinn.errors import InputError
 from napinn.storage.json_files import check_run
 
@@ -74,6 +77,7 @@ def init(
     overwrite: Replace = False,
 ) -> None:
     """Propose a problem file from the columns of a table; the equation is yours to correct."""
+    check_exist(*([readings] if readings else []))
     from napinn.cli.starting import init_command
 
     init_command(readings, out, overwrite)
@@ -100,18 +104,22 @@ def check(
     json: Json = False,
 ) -> None:
     """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
-    from napinn.cli.checking import check_command
-    from napinn.cli.fitting import Choice
-    from napinn.problem.file import Words
-
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     named = bool(lists[0]) or problem is not None
     doubled = bool(lists[0]) and any(file.suffix in (".yaml", ".yml") for file in files)
     if doubled or len(files) < (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
         raise InputError("give either a problem file and readings, or readings with --equation and its like.")
+    from napinn.cli.choice import Choice
+
+    choice = Choice(method, steps=steps).check()
+    check_exist(*files, *([problem] if problem else []))
+    from napinn.problem.file import Words, read_inputs
+
     given = Words(*lists) if lists[0] else problem or files[0]
-    tables = files if named else files[1:]
-    raise typer.Exit(check_command(given, tables, Choice(method, steps=steps).check(), time, json))
+    inputs = read_inputs(given, files if named else files[1:], allow_repeats=True)
+    from napinn.cli.checking import check_command
+
+    raise typer.Exit(check_command(inputs, choice, time, json))
 
 
 @command
@@ -164,21 +172,25 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
-    from napinn.cli.fitting import Choice, fit_command
-    from napinn.cli.running import Manner
-    from napinn.pipeline import PipelineOptions
-    from napinn.problem.file import Words
-
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
-    choice = Choice(method, backbone, density, loss, steps, double, minutes)
-    manner = Manner(json, verbose, quiet)
+    from napinn.cli.choice import Choice
+
+    choice = Choice(method, backbone, density, loss, steps, double, minutes).check()
+    check_exist(*readings, *([problem] if problem else []))
+    from napinn.cli.inputs import told_inputs
+    from napinn.problem.file import Words
+
+    found = told_inputs(problem or Words(*lists), readings, Console(stderr=True, quiet=quiet), leave_out_bad)
+    from napinn.cli.fitting import fit_command
+    from napinn.cli.running import Manner
+    from napinn.pipeline import PipelineOptions
+
     options = PipelineOptions(
         seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
     )
-    given = problem or Words(*lists)
-    raise typer.Exit(fit_command(readings, given, choice, seed, out, options, manner, leave_out_bad))
+    raise typer.Exit(fit_command(found, readings, choice, seed, out, options, Manner(json, verbose, quiet)))
 
 
 @command
@@ -207,6 +219,7 @@ def discover(
     json: Json = False,
 ) -> None:
     """Find which equation the readings obey, with rivals and inclusion probabilities; write a report."""
+    check_exist(readings, *([problem] if problem else []))
     from napinn.cli.discovering import discover_command
 
     lefts, candidates, certain = (tuple(given or ()) for given in (left, terms, known))

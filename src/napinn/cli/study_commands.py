@@ -1,6 +1,7 @@
 """The commands of the group "Studies": benchmarks, the paper's tables, and lists of what there is.
 
-Each function holds the arguments of a command, and imports what runs it when it is called, so that `--help` is quick.
+Each function holds the arguments of a command, and imports what runs it when it is first needed: `--help` is quick, and
+wrong words, missing files and bad tables are refused before anything that fits is loaded.
 """
 
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 
 from napinn.cli.commands import command
 from napinn.cli.options import Json, Replace, Seed
+from napinn.studies.paper.names import check_study
 
 
 @command
@@ -72,6 +74,8 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
+    if study is not None:
+        check_study(study)
     from napinn.cli.reproducing import list_command, reproduce_command
 
     if study is None:

@@ -1,6 +1,7 @@
 """The commands of the group "Trust": intervals, checks and repetitions of a finished run.
 
-Each function holds the arguments of a command, and imports what runs it when it is called, so that `--help` is quick.
+Each function holds the arguments of a command, and imports what runs it when it is first needed: `--help` is quick, and
+wrong words, missing files and bad tables are refused before anything that fits is loaded.
 """
 
 from pathlib import Path
@@ -10,7 +11,8 @@ import typer
 
 from napinn.cli.commands import command
 from napinn.cli.options import Json, Overwrite, Quiet, Replace, Run, Seed, Steps
-from napinn.storage.json_files import check_run
+from napinn.data.paths import check_exist
+from napinn.storage.json_files import check_finished, check_run
 
 
 @command
@@ -23,7 +25,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Say whether a finished fit can be trusted: unseen readings, and the equation solved forward."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.verifying import verify_command
 
     raise typer.Exit(verify_command(run, refit, json))
@@ -32,7 +34,7 @@ def verify(
 @command
 def intervals(run: Run, json: Json = False) -> None:
     """Add 95 % intervals of the coefficients and the spread of the field to a finished run."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.intervals import intervals_command
 
     intervals_command(run, json)
@@ -41,6 +43,7 @@ def intervals(run: Run, json: Json = False) -> None:
 @command
 def profile(run: Run, json: Json = False) -> None:
     """Add the profile likelihood of every coefficient to a finished run: which are identifiable, and which are not."""
+    check_finished(run)
     from napinn.cli.profiling import profile_command
 
     profile_command(run, json)
@@ -59,6 +62,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Several methods on your readings, judged on readings held out from all; or finished runs side by side."""
+    check_exist(*paths)
     from napinn.cli.comparing import compare_command
 
     raise typer.Exit(compare_command(paths, methods, steps, seed, out, overwrite, json))
@@ -73,7 +77,7 @@ def rerun(
     json: Json = False,
 ) -> None:
     """Repeat a finished run from its folder, and say whether the numbers agree."""
-    check_run(run)
+    check_finished(run)
     from napinn.cli.repeating import rerun_command
     from napinn.cli.running import Manner
 

@@ -51,12 +51,12 @@ from napinn.storage.arrays import saved_arrays, write_arrays
 from napinn.storage.atomic import UNFINISHED, atomic_path, write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
 from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
-from napinn.storage.json_files import FORMAT, as_json, read_settings
+from napinn.storage.json_files import FORMAT, RESULT, as_json, read_settings
 from napinn.storage.lock import LOCK, held
 from napinn.storage.outputs import RUN_FILES
 from napinn.storage.settings import encode
 
-RESULT, MODEL, CERTAINTY = "result.json", "model.npz", "certainty.npz"
+MODEL, CERTAINTY = "model.npz", "certainty.npz"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""

@@ -10,6 +10,8 @@ from napinn.errors import InputError
 
 FORMAT = 2
 """The format of the files of a run; a run of another format is refused."""
+RESULT = "result.json"
+"""Stands in the folder of a finished run."""
 LARGEST_JSON = 64 * 2**20
 """Bytes: no run of napinn writes a JSON file as large as this."""
 
@@ -44,6 +46,11 @@ def check_run(folder: Path) -> None:
         raise InputError(f"{folder} does not exist; check the path of the run folder.")
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; give the run folder.")
+
+
+def check_finished(folder: Path) -> None:
+    """Refuse a folder without a finished run before anything that reads one is loaded."""
+    read_settings(folder / RESULT)
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -3,15 +3,19 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-import xarray as xr
 
 from napinn.data.formats.arrays import ArrayName, read_mat, read_npz
 from napinn.data.formats.csv import csv_text, read_text
 from napinn.data.formats.netcdf import read_netcdf
 from napinn.data.formats.parquet import read_parquet
 from napinn.errors import InputError
+
+if TYPE_CHECKING:
+    # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
+    import xarray as xr
 
 TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
 PARQUET = frozenset({".parquet", ".pq"})
@@ -47,16 +51,16 @@ def read_file(
     raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; use {KNOWN}.")
 
 
-def write_table(table: pd.DataFrame | xr.Dataset, path: Path) -> None:
+def write_table(table: "pd.DataFrame | xr.Dataset", path: Path) -> None:
     """A table as CSV, TSV, Parquet or NetCDF, whichever the ending says."""
-    rows = table.to_dataframe().reset_index() if isinstance(table, xr.Dataset) else table
+    rows = table if isinstance(table, pd.DataFrame) else table.to_dataframe().reset_index()
     ending = path.suffix.lower()
     if ending in TEXT:
         path.write_text(csv_text(rows, separator="\t" if ending == ".tsv" else ","), encoding="utf-8")
     elif ending in PARQUET:
         rows.to_parquet(path, index=False)
     elif ending in NETCDF:
-        dataset = table if isinstance(table, xr.Dataset) else xr.Dataset.from_dataframe(table.rename_axis("row"))
+        dataset = table.rename_axis("row").to_xarray() if isinstance(table, pd.DataFrame) else table
         dataset.to_netcdf(path, engine="h5netcdf")
     else:
         raise InputError(f"{path}: napinn does not write '{ending}'; use .csv, .tsv, .parquet or .nc.")

@@ -3,14 +3,18 @@
 import math
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from napinn.data.formats.hdf5 import check_heaps
 from napinn.data.formats.sizes import check_count, check_file
 from napinn.errors import InputError
+
+if TYPE_CHECKING:
+    # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
+    import xarray as xr
 
 CLASSIC = b"CDF"
 
@@ -28,6 +32,8 @@ def read_netcdf(path: Path, wanted: Collection[str] | None = None) -> pd.DataFra
             # h5netcdf prints a traceback when it lets go of a file that it could not take in; h5py does not.
             with h5py.File(path, "r") as file:
                 file.visititems(lambda name, item: None)
+        import xarray as xr
+
         with xr.open_dataset(path, engine=engine, decode_timedelta=False) as dataset:
             return rows_of_dataset(dataset, wanted, path)
     except InputError:
@@ -37,7 +43,7 @@ def read_netcdf(path: Path, wanted: Collection[str] | None = None) -> pd.DataFra
         raise InputError(f"{path} is not a NetCDF file that can be read ({type(error).__name__}).") from None
 
 
-def _without_instances(dataset: xr.Dataset) -> xr.Dataset:
+def _without_instances(dataset: "xr.Dataset") -> "xr.Dataset":
     """An indexed ragged array of CF (one row an observation, with the number of its sensor) as one table of rows."""
     for name, variable in dataset.variables.items():
         instances = variable.attrs.get("instance_dimension")
@@ -45,12 +51,14 @@ def _without_instances(dataset: xr.Dataset) -> xr.Dataset:
             numbers = np.where(np.isfinite(variable.values), variable.values, 0).astype(int)
             if len(numbers) and not (numbers.min() >= -1 and numbers.max() < dataset.sizes[instances]):
                 raise InputError(f"'{name}' numbers a {instances} that the file does not have.")
+            import xarray as xr
+
             return dataset.isel({instances: xr.DataArray(numbers, dims=variable.dims)}).drop_vars(str(name))
     return dataset
 
 
 def rows_of_dataset(
-    dataset: xr.Dataset, wanted: Collection[str] | None = None, source: Path = Path("the dataset")
+    dataset: "xr.Dataset", wanted: Collection[str] | None = None, source: Path = Path("the dataset")
 ) -> pd.DataFrame:
     """A dataset as rows. Variables that are not wanted are left out, so that they cannot blow up the grid."""
     dataset = _without_instances(dataset)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from napinn.data.paths import check_exist
 from napinn.errors import InputError
 
 LARGEST_TABLE = 100_000_000
@@ -12,12 +13,11 @@ MOST_COLUMNS = 10_000
 
 
 def check_file(path: Path, what: str) -> None:
+    check_exist(path)
     try:
-        there, folder, plain = path.exists(), path.is_dir(), path.is_file()
+        folder, plain = path.is_dir(), path.is_file()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    if not there:
-        raise InputError(f"{path} does not exist; check the path.")
     if folder:
         raise InputError(f"{path} is a folder; give the {what} file itself.")
     if not plain:

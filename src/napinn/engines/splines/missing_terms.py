@@ -34,6 +34,8 @@ MARGIN = 5.0
 """Nats beyond what BIC charges for the added coefficients."""
 DEPENDENT = 0.05
 """A term is left out where the other terms and the unknowns explain all but this share of it: it is there already."""
+QUANTILE = 1.96
+"""Standard errors on either side of an estimate that hold the truth with a chance of 95 %."""
 MOST_TERMS = 24
 """Added coefficients above which nothing is tried: with so many fields, steps would take as long as the fit."""
 
@@ -74,7 +76,7 @@ def doubt_of_terms(point: Point, least: Units, intervals: Mapping[str, Interval]
     if found is None or found.gain < found.charge + MARGIN:
         return None
     before = dict(zip(point.system.task.unknowns, map(float, point.state.unknowns), strict=True))
-    moved = [name for name, each in intervals.items() if not each.low <= found.unknowns[name] <= each.high]
+    moved = [name for name, each in intervals.items() if _beyond_noise(found.unknowns[name], before[name], each)]
     if before and not moved:
         return None
     changes = ", ".join(f"'{name}' from {before[name]:.4g} to {found.unknowns[name]:.4g}" for name in moved)
@@ -85,6 +87,14 @@ def doubt_of_terms(point: Point, least: Units, intervals: Mapping[str, Interval]
         f"likelier by {found.gain:.0f} nats" + (f", which moves {changes}" if changes else "") + ": the equations lack "
         "a term, or a sensor is wrong in a way that looks like one."
     )
+
+
+def _beyond_noise(moved: float, before: float, interval: Interval) -> bool:
+    """Whether an unknown left the interval that noise and drift give it. What unmet equations add is left out: a
+    missing term is one reason why they are not met."""
+    low, high = sorted((before, before + interval.drift))
+    half = QUANTILE * interval.error
+    return not low - half <= moved <= high + half
 
 
 def richer_fit(point: Point, least: Units) -> Richer | None:

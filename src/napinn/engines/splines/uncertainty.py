@@ -3,8 +3,13 @@
 Two standard errors are computed and the wider one is quoted. The model-based one trusts the noise law: the inverse
 Schur complement, times the variance of the law's score over its curvature. The jackknife trusts only that groups of
 readings (sensors, or stretches of time) are independent: the influence of each group on the unknowns, to first order.
+
+Where the mesh cannot meet the equations, what remains of their residuals pulls the unknowns too. The weights by which
+an estimate depends on the whitened rows of the least-squares problem have its standard error as norm, so residuals
+of norm r move it by at most r standard errors (Cauchy–Schwarz). The squared norm is twice the price in nats.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +67,7 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
     quantile = float(ndtri(0.5 + LEVEL / 2.0))
     by_groups = np.hypot(stdtrit(found.freedom, 0.5 + LEVEL / 2.0) * jackknife, quantile * prior)
     wide = np.maximum(quantile * model, by_groups)
+    unmet = unmet_widening(point.price, quantile)
     jackknife = np.hypot(jackknife, prior)
     # What could not be computed is not known at all.
     wide, drift = (np.where(np.isnan(each), np.inf, each) for each in (wide, drift))
@@ -72,7 +78,7 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
     for number, name in enumerate(task.problem.unknowns):
         value = float(solution.state.unknowns[number])
         ends = sorted((value, value + float(drift[number])))
-        half = float(halves[number])
+        half = unmet * float(halves[number])
         if task.logarithmic[number]:
             low, high = max(ends[0], 0.0) * float(np.exp(-half)), ends[1] * float(np.exp(half))
         else:
@@ -85,6 +91,15 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
     own = covariance[: int(named.sum()), : int(named.sum())]
     spread = SplineSpread(point.system.space, _draws(point, covariance))
     return Uncertainty(intervals, found.source, spread, _correlation(own, named), _undetermined(point, own))
+
+
+def unmet_widening(price: float, quantile: float) -> float:
+    """How many times as wide as by noise alone an interval is, because the equations are not met.
+
+    Args:
+        price: nats that the residuals of the equations still cost.
+        quantile: half the width of the interval by noise alone, in standard errors."""
+    return math.sqrt(1.0 + 2.0 * price / quantile**2)
 
 
 def found_functions(point: Point | Level) -> dict[str, FoundFunction]:

@@ -1,9 +1,9 @@
 """Whatever a caller has, a path, a pandas table or an xarray dataset, to readings."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Union
 
 import pandas as pd
-import xarray as xr
 
 from napinn.data.formats import Sheet, read_file, rows_of_dataset
 from napinn.data.readings import Columns, Readings, flag_columns
@@ -14,7 +14,11 @@ from napinn.problem.file.binding import bind_readings, check_in_box, columns_of,
 from napinn.problem.file.entries import ProblemFile
 from napinn.problem.file.loading import load_problem_file
 
-Source = str | Path | pd.DataFrame | xr.Dataset | xr.DataArray
+if TYPE_CHECKING:
+    # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
+    import xarray as xr
+
+Source = Union[str, Path, pd.DataFrame, "xr.Dataset", "xr.DataArray"]
 
 
 def read_problem(path: str | Path, data: Source) -> tuple[Problem, Readings]:
@@ -68,18 +72,18 @@ def sheet_of(file: ProblemFile, data: Source, source: str) -> Sheet:
 
 
 def _sheet(data: Source, wanted: set[str]) -> Sheet:
-    match data:
-        case pd.DataFrame():
-            named = any(name is not None for name in data.index.names)
-            return Sheet(data.reset_index() if named else data)
-        case xr.DataArray():
-            if data.name is None:
-                raise InputError("the DataArray has no name; give it the name of its field, as array.rename('u').")
-            return Sheet(rows_of_dataset(data.to_dataset(), wanted))
-        case xr.Dataset():
-            return Sheet(rows_of_dataset(data, wanted))
-        case _:
-            return read_file(Path(data), wanted)
+    if isinstance(data, str | Path):
+        return read_file(Path(data), wanted)
+    if isinstance(data, pd.DataFrame):
+        named = any(name is not None for name in data.index.names)
+        return Sheet(data.reset_index() if named else data)
+    import xarray as xr
+
+    if isinstance(data, xr.Dataset):
+        return Sheet(rows_of_dataset(data, wanted))
+    if data.name is None:
+        raise InputError("the DataArray has no name; give it the name of its field, as array.rename('u').")
+    return Sheet(rows_of_dataset(data.to_dataset(), wanted))
 
 
 def _name(data: Source) -> str:

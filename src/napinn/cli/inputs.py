@@ -1,0 +1,46 @@
+"""Problem and readings of a command, and what was guessed of them in words; nothing that fits is loaded."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.markup import escape
+
+from napinn.cli.console import Console
+from napinn.data.readings import Columns
+from napinn.problem import Problem
+from napinn.problem.file import Inputs, Words, read_inputs
+from napinn.problem.file.joined import told_names
+
+
+def told_inputs(
+    problem: Path | Words, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
+) -> Inputs:
+    """Problem and readings; what was guessed or deduced is said."""
+    found = read_inputs(problem, readings, leave_out_bad=leave_out_bad)
+    told = [f"{told_names(readings)}: {note}" for note in found.unusual_notes]
+    if isinstance(problem, Words):
+        told.append(f"understood: {deduced(found.problem, found.readings.columns)}")
+    for line in told:
+        console.print(escape(line), soft_wrap=True, highlight=False)
+    return found
+
+
+def deduced(problem: Problem, columns: Columns) -> str:
+    """What a problem is about, in one line."""
+
+    def column(name: str) -> str:
+        """The column of a name, where the two differ."""
+        unit = f", in {columns.clocks[name].unit} since the first reading" if name in columns.clocks else ""
+        return (f", column '{columns.of(name)}'" if columns.of(name) != name else "") + unit
+
+    axes = [f"{name} ({low:g} to {high:g}{column(name)})" for name, (low, high) in problem.coordinates.items()]
+    fields = [f"{name} ({column(name)[2:]})" if column(name) else name for name in problem.fields]
+    parts = [f"coordinates {', '.join(axes)}", f"measured {', '.join(fields)}"]
+    if columns.sensor != Columns().sensor:
+        parts.append(f"sensors by column '{columns.sensor}'")
+    if problem.hidden:
+        parts.append(f"hidden {', '.join(problem.hidden)}")
+    if problem.unknowns:
+        starts = {name: "" if u.start is None else f" from {u.start:g}" for name, u in problem.unknowns.items()}
+        parts.append("unknown " + ", ".join(f"{name}{start}" for name, start in starts.items()))
+    return "; ".join(parts)

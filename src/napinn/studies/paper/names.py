@@ -1,0 +1,19 @@
+"""The names of the studies, which a mistyped one is compared with before the methods of the studies are made."""
+
+from napinn.errors import InputError, nearest
+
+NAMES = (
+    "main", "backbones", "noise_laws", "coefficient", "cost", "estimators", "staged", "rejection_cost", "scale",
+    "confusion", "robustness", "noise_density", "gate_parameters", "fields", "estimator_densities", "default",
+    "ablation", "video",
+)  # fmt: skip
+"""Of the studies of `napinn.studies.paper.studies`, in their order."""
+OTHERS = ("discovery", "all")
+
+
+def check_study(name: str) -> None:
+    """Refuse a name that no study has.
+
+    :param name: As the user wrote it."""
+    if name not in (*NAMES, *OTHERS):
+        raise InputError(f"there is no study '{name}'; {nearest(name, [*NAMES, *OTHERS])}")
