@@ -60,7 +60,8 @@ def changed(path: str, value: Any) -> str:
 
 TYPOS = [
     "observables", "noise", "own_units", "units", "columns", "constants", "unknowns.k.prior", "unknowns.gain.per",
-    "unknowns.q.of", "columns.experiment", "columns.units", "noise.by", "flags.leave_out_bad", "coordinates.t.ranges", "constants.w.column",
+    "unknowns.q.of", "columns.experiment", "columns.units", "noise.by", "flags.leave_out_bad", "coordinates.t.ranges",
+    "constants.w.column",
 ]  # fmt: skip
 TYPES = [
     ("observables", "y"), ("observables.y", 3), ("noise", "lab"), ("noise.by", 3), ("own_units", "cells"), ("units", 3),

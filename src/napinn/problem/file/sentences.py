@@ -1,6 +1,7 @@
 """One sentence for what pydantic or the YAML reader found wrong with a problem file."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import pydantic
@@ -38,10 +39,9 @@ def first_reason(error: pydantic.ValidationError) -> str:
     first = max(alike, key=lambda other: len(other["loc"]))
     if first["type"] == "missing":
         # What is missing may be there under a misspelt name, and that is the better sentence.
-        beside = (
-            each for each in errors if each["type"] == "extra_forbidden" and each["loc"][:-1] == first["loc"][:-1]
-        )
-        first = next(beside, first)
+        *owner, name = first["loc"]
+        beside = [each for each in errors if each["type"] == "extra_forbidden" and [*each["loc"][:-1]] == owner]
+        first = next((each for each in beside if get_close_matches(str(each["loc"][-1]), [str(name)])), first)
     path = _path(first["loc"])
     where = ".".join(path) or "the file"
     match first["type"]:
