@@ -201,14 +201,14 @@ def test_units_are_shown_as_they_are_written(decay_table, finished, tmp_path, mo
     """A unit in brackets is no style of the terminal."""
     decay_table.to_csv(tmp_path / "readings.csv", index=False)
     (tmp_path / "problem.yaml").write_text(PROBLEM)
-    named = replace(finished, problem=replace(finished.problem, units={"u": "m", "k": "/s"}))
+    named = replace(finished, problem=replace(finished.problem, units={"u": "m", "k": "1/s"}))
     monkeypatch.setattr(comparison, "fit", lambda *_, **__: named)
     monkeypatch.setenv("COLUMNS", "200")
     files = tmp_path / "problem.yaml", tmp_path / "readings.csv"
     code, told, _ = napinn(monkeypatch, capfd, "compare", *files, "-m", "pinn", "-o", tmp_path / "out")
     assert code == 0
     assert "misfit of u [m]" in told
-    assert "k [/s]" in told
+    assert "k [1/s]" in told
 
 
 def test_what_was_guessed_of_the_readings_is_said(decay_table, finished, tmp_path, monkeypatch, capfd):

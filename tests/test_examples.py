@@ -47,6 +47,24 @@ def test_heat_rod_recovers_its_diffusivity():
     assert result.unknowns["h"] == pytest.approx(module.LOSS, rel=0.15)
 
 
+def test_the_rod_in_other_units_obeys_its_equation_as_converted():
+    """The field in °C at places in m and times in h; D in mm²/s, between which and m²/h there is a factor."""
+    module, (problem, readings), step = maker("heat_rod_units"), bound("heat_rod_units"), 1e-4
+    x, t = readings.points.T
+    assert np.median(np.abs(readings.values - module.temperature(x, t))) < 0.5
+    assert readings.points.max(axis=0) == pytest.approx([0.95, 1.0])
+    at = module.temperature
+    derivatives = {
+        ((),): at(x, t),
+        (("t",),): (at(x, t + step) - at(x, t - step)) / (2 * step),
+        (("x", "x"),): (at(x + step, t) - 2 * at(x, t) + at(x - step, t)) / step**2,
+    }
+    values = {terms: array[:, None] for terms, array in derivatives.items()}
+    unknowns = {"D": module.DIFFUSIVITY * 1e6 / 3600, "h": module.LOSS}
+    assert np.abs(problem.residuals(readings.points, values, unknowns)).max() < 1e-3
+    assert (problem.unit_of("D"), problem.unit_of("h")) == ("mm²/s", "1/h")
+
+
 @pytest.fixture(scope="module")
 def driver():
     with chromium() as found:

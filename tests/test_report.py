@@ -215,7 +215,12 @@ def test_a_page_without_uncertainty_offers_no_layer(finished):
 def test_each_condition_is_listed_with_how_far_it_is_missed():
     conditions = ("u = 0 at x = 0", "u_x = 0 at x = 1", "0 = u_x at t = 0")
     problem = Problem(
-        {"x": (0, 1), "t": (0, 1)}, ("u",), ("u_t = u_xx",), conditions=conditions, units={"u": "K", "x": "m", "t": "s"}
+        {"x": (0, 1), "t": (0, 1)},
+        ("u",),
+        ("u_t = D*u_xx",),
+        constants={"D": 1.0},
+        conditions=conditions,
+        units={"u": "K", "x": "m", "t": "s"},
     )
     page = report_html(known(problem, {}, lambda x, t: x))
     rows = [[re.sub("<.*?>", "", cell) for cell in re.findall("<td>(.*?)</td>", row)]

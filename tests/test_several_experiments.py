@@ -156,7 +156,7 @@ def test_what_does_not_fit_together_is_one_sentence(table, more, said):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"noise": {"bye": "lab"}}, "the entry 'noise.by' is missing"),
+        ({"noise": {"bye": "lab"}}, "'noise.bye' is not an entry of a problem file; did you mean 'by'?"),
         ({"noise": "lab"}, "entry 'noise' must hold names and values"),
         ({"observables": ["y"]}, "entry 'observables' must hold names and values"),
         ({"unknowns": {"k": {"per": "sensor"}}}, "entry 'unknowns.k.per'"),

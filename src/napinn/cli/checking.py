@@ -236,10 +236,9 @@ def _show_units(told: dict[str, Any], console: Console) -> None:
     if units.get("not_known"):
         lines.append(f"units that the equations leave open: {', '.join(units['not_known'])}")
     lines += [f"converted: {each}" for each in units.get("converted", ())]
-    for kind in ("coordinates", "fields"):
-        for name, entry in told[kind].items():
-            if "column_unit" in entry:
-                lines.append(f"converted: the column of {name} from {entry['column_unit']} to {entry['unit']}")
+    columns = {plain(name): entry for kind in ("coordinates", "fields") for name, entry in told[kind].items()}
+    lines += [f"converted: the column of {name} from {entry['column_unit']} to {entry['unit']}"
+              for name, entry in columns.items() if "column_unit" in entry]  # fmt: skip
     for line in lines:
         console.print(escape(line), highlight=False, soft_wrap=True)
 

@@ -1,6 +1,7 @@
 """One sentence for what pydantic or the YAML reader found wrong with a problem file."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import pydantic
@@ -11,6 +12,7 @@ from napinn.problem.file.entries import (
     ColumnEntry,
     ColumnsEntry,
     CoordinateEntry,
+    FlagsEntry,
     NoiseEntry,
     ProblemFile,
     TableEntry,
@@ -24,6 +26,7 @@ OWNERS: Mapping[str, type[pydantic.BaseModel]] = {
     "tables": TableEntry,
     "arrays": ArrayEntry,
     "noise": NoiseEntry,
+    "flags": FlagsEntry,
     "constants": ColumnEntry,
 }
 
@@ -34,11 +37,16 @@ def first_reason(error: pydantic.ValidationError) -> str:
     # Of an entry that may be written in several ways, the way that was tried fails deepest inside.
     alike = [other for other in errors if other["loc"][:2] == errors[0]["loc"][:2]]
     first = max(alike, key=lambda other: len(other["loc"]))
+    if first["type"] == "missing":
+        # What is missing may be there under a misspelt name, and that is the better sentence.
+        *owner, name = first["loc"]
+        beside = [each for each in errors if each["type"] == "extra_forbidden" and [*each["loc"][:-1]] == owner]
+        first = next((each for each in beside if get_close_matches(str(each["loc"][-1]), [str(name)])), first)
     path = _path(first["loc"])
     where = ".".join(path) or "the file"
     match first["type"]:
         case "missing":
-            return f"the entry '{where}' is missing."
+            return f"the entry '{where}' is missing; add it."
         case "extra_forbidden":
             known = ProblemFile.model_fields if len(path) == 1 else OWNERS[path[0]].model_fields
             return f"'{where}' is not an entry of a problem file; {nearest(path[-1], known)}"
