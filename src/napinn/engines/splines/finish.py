@@ -11,6 +11,7 @@ from napinn.engines.splines.descent import Point
 from napinn.engines.splines.doubts import DoubtKind, sign_agreement
 from napinn.engines.splines.engine import Fit
 from napinn.engines.splines.journal import Level
+from napinn.engines.splines.law_check import doubt_of_law
 from napinn.engines.splines.missing_terms import doubt_of_terms
 from napinn.engines.splines.model import SplineModel
 from napinn.engines.splines.priors import PriorRole
@@ -123,8 +124,9 @@ def judged(result: FitResult, fit: Fit, roles: Sequence[PriorRole] = ()) -> tupl
         if doubt.kind in (DoubtKind.LOUD, DoubtKind.UNMET, DoubtKind.LOOSE) or status.trusted
     ]
     if result.uncertainty is not None:
-        lacking = doubt_of_terms(fit.point, fit.least, result.uncertainty.intervals)
-        doubts += [] if lacking is None else [lacking]
+        for check in (doubt_of_terms, doubt_of_law):
+            lacking = check(fit.point, fit.least, result.uncertainty.intervals)
+            doubts += [] if lacking is None else [lacking]
     if status.trusted and (doubts or any(role.disagree for role in roles)):
         status = FitStatus.DOUBTFUL
     told = [sentence for role in roles for sentence in role.sentences]

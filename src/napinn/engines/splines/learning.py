@@ -26,11 +26,11 @@ LEARNERS: Mapping[str, Callable[[np.ndarray, float], Mixture]] = {"mixture": lea
 """By the name of the density, what learns it; the other densities are working laws that stay."""
 
 
-def learn_law(point: Point, least: Units, watch: Watch) -> Point:
+def learn_law(point: Point, least: Units, watch: Watch, enough: int = ENOUGH) -> Point:
     """The point with a learned law of every noise group; a group of which a field has too few readings keeps its law,
-    and all do where the law is fixed."""
+    and all do where the law is fixed. `enough` is how many readings of a field suffice."""
     system, tolerance = point.system, point.tolerance
-    learn, groups = LEARNERS.get(system.task.density), _learnable(point)
+    learn, groups = LEARNERS.get(system.task.density), _learnable(point, enough)
     if learn is None or not groups:
         return point
     floor = 0.0 if isinstance(point.state.laws[groups[0]], Mixture) else FIRST_FLOOR
@@ -51,11 +51,11 @@ def learn_law(point: Point, least: Units, watch: Watch) -> Point:
     return point
 
 
-def _learnable(point: Point) -> list[int]:
+def _learnable(point: Point, enough: int) -> list[int]:
     """The noise groups of which every field has enough readings."""
     scatters = point.system.task.scatters
     counts = np.bincount(point.system.scatter, minlength=len(scatters.names))
-    return [number for number in range(point.system.task.groups) if counts[scatters.group == number].min() >= ENOUGH]
+    return [number for number in range(point.system.task.groups) if counts[scatters.group == number].min() >= enough]
 
 
 def field_error(point: Point) -> float:

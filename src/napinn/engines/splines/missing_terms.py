@@ -76,7 +76,7 @@ def doubt_of_terms(point: Point, least: Units, intervals: Mapping[str, Interval]
     if found is None or found.gain < found.charge + MARGIN:
         return None
     before = dict(zip(point.system.task.unknowns, map(float, point.state.unknowns), strict=True))
-    moved = [name for name, each in intervals.items() if _beyond_noise(found.unknowns[name], before[name], each)]
+    moved = [name for name, each in intervals.items() if beyond_noise(found.unknowns[name], before[name], each)]
     if before and not moved:
         return None
     changes = ", ".join(f"'{name}' from {before[name]:.4g} to {found.unknowns[name]:.4g}" for name in moved)
@@ -89,9 +89,14 @@ def doubt_of_terms(point: Point, least: Units, intervals: Mapping[str, Interval]
     )
 
 
-def _beyond_noise(moved: float, before: float, interval: Interval) -> bool:
+def beyond_noise(moved: float, before: float, interval: Interval) -> bool:
     """Whether an unknown left the interval that noise and drift give it. What unmet equations add is left out: a
-    missing term is one reason why they are not met."""
+    missing term is one reason why they are not met.
+
+    Args:
+        moved: its value under other equations or another noise law.
+        before: the value that was found.
+        interval: that of the value found."""
     low, high = sorted((before, before + interval.drift))
     half = QUANTILE * interval.error
     return not low - half <= moved <= high + half
