@@ -33,7 +33,7 @@ library = pysindy.WeakPDELibrary(
     K=SUBDOMAINS,
     is_uniform=True,
 )
-optimizer = pysindy.SR3(trimming_fraction=trimmed, unbias=True) if trimmed else pysindy.STLSQ()
+optimizer = pysindy.SR3(trimming_fraction=trimmed, unbias=False) if trimmed else pysindy.STLSQ()
 model = pysindy.SINDy(feature_library=library, optimizer=optimizer)
 fields = np.stack([u, u**2] if square else [u], axis=-1)
 model.fit(fields, t=t, feature_names=["u", "v"][: fields.shape[-1]])

@@ -21,8 +21,8 @@ HEAVIER_WEIGHTS = (1e-3, 1e-2)
 cells, so that the same smoothness on twice the cells has up to 2⁶ times the weight."""
 MOST_JUDGED = (12_000, 48_000)
 """Readings that choose the mesh, first and where there are more; the latter also choose the roughness_weight."""
-READINGS_A_FUNCTION = 6
-"""With fewer, no mesh is made finer than held-out readings ask for."""
+READINGS_A_FUNCTION = 4
+"""With fewer, no mesh is made finer than held-out readings ask for: the field would follow their noise."""
 MOST_DOUBLINGS = 5
 """Of the cells along an axis, from the first mesh."""
 FEW_READINGS = 1500
