@@ -290,6 +290,16 @@ DISCOVERED = {
     "kuramoto_sivashinsky": "Kuramoto–Sivashinsky",
     "porous_medium": "porous medium",
     "lambda_omega": "λ–ω",
+    "duffing": "Duffing",
+    "epidemic": "epidemic (SIR)",
+    "brusselator": "Brusselator",
+    "roessler": "Rössler",
+    "linear_oscillator": "linear oscillator",
+    "burgers": "Burgers",
+    "heat": "heat",
+    "fisher_kpp": "Fisher–KPP",
+    "allen_cahn": "Allen–Cahn",
+    "wave": "wave (u_tt)",
 }
 
 
@@ -299,9 +309,17 @@ def discovered(layout: str, method: str = "napinn") -> pd.DataFrame:
 
 
 def discovery_series() -> Iterator[str]:
-    yield "| series | right | seeds | largest error | s |"
+    yield from _discovery_seeds("series")
+
+
+def discovery_unseen() -> Iterator[str]:
+    yield from _discovery_seeds("unseen")
+
+
+def _discovery_seeds(layout: str) -> Iterator[str]:
+    yield "| equation | right | seeds | largest error | s |"
     yield "|---|--:|--:|--:|--:|"
-    found = discovered("series")
+    found = discovered(layout)
     for name, title in DISCOVERED.items():
         part = found[found["equation"] == name]
         if not len(part):
@@ -432,6 +450,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         experiments,
         pulse,
         discovery_series,
+        discovery_unseen,
         discovery_grid,
         discovery_sensors,
         discovery_peer,

@@ -12,7 +12,8 @@ from napinn.discovery.discover import SURE_FIELD
 from napinn.discovery.polynomial import factor_between
 from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
 from napinn.discovery.search import WORTH, charge, worthwhile
-from napinn.discovery.smooth import Measured, smooth_field
+from napinn.discovery.smooth import smooth_field
+from napinn.discovery.smoother import Measured
 from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, split_terms
 from napinn.discovery.weak import WeakForm, bumps_for
 from napinn.errors import InputError
@@ -133,6 +134,18 @@ def test_partial_integration_agrees_with_derivatives_of_the_field():
     assert outside == pytest.approx(inside, rel=1e-6)
 
 
+def test_gaps_between_readings_are_not_taken_for_zeros():
+    """Local means give a constant back wherever readings are, and none where no reading is within reach."""
+    bumps = bumps_for((0.0,), (1.0,), (16,), (2,))
+    points = np.concatenate([np.random.default_rng(0).uniform(0.0, 0.6, (40, 1)), [[0.0], [1.0]]])
+    means = bumps.local_means(points)
+    found = means(np.full(42, 3.0))
+    assert set(np.round(found, 9)) == {0.0, 3.0}
+    assert found[bumps.places[0] < 0.55] == pytest.approx(3.0)
+    assert means(np.full(42, 3.0), points[:, 0] > 0.3)[0] == 0.0
+    assert means.volumes().sum() == pytest.approx(np.count_nonzero(found) * bumps.spacing[0])
+
+
 # ---- selection -------------------------------------------------------------------------------------------
 def system(noise=0.0, seed=0):
     random = np.random.default_rng(seed)
@@ -162,6 +175,8 @@ def test_a_term_must_be_worth_its_place():
     sets = [(), (0,), (0, 1)]
     assert worthwhile(sets, [9.0, 1.0 + 0.9 * WORTH, 1.0], (0, 1)) == (0,)
     assert worthwhile(sets, [9.0, 1.0 + 1.1 * WORTH, 1.0], (0, 1)) == (0, 1)
+    assert worthwhile(sets, [9.0, 1.0 + 1.1 * WORTH, 1.0], (0, 1), unit=2.0) == (0,)
+    assert worthwhile(sets, [9.0, 1.0 + 2.2 * WORTH, 1.0], (0, 1), unit=2.0) == (0, 1)
     assert charge(100, 20) > charge(100, 10) > charge(50, 10)
 
 

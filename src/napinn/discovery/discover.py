@@ -13,10 +13,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from napinn.data.readings import Readings, time_axis
+from napinn.discovery.batches import chosen_terms, refit_in_batches
 from napinn.discovery.fields import measured_of
 from napinn.discovery.found import Discovery, FoundEquation, FoundTerm, Rival
-from napinn.discovery.joint import Candidate, Frame, Refitted, affordable, refit
-from napinn.discovery.search import Evidence, Search, Wanted, charge, search
+from napinn.discovery.joint import Frame, Refitted
+from napinn.discovery.search import Evidence, Search, Wanted, search
 from napinn.discovery.smooth import smooth_field
 from napinn.discovery.terms import Term, default_terms, left_side, read_term, read_terms, spell
 from napinn.discovery.weak import bumps_for
@@ -30,10 +31,6 @@ LEAST_EXPLAINED = 0.5
 """Share of the left side below which its terms are no equation."""
 REFIT_SECONDS = 15.0
 """What the joint refit may take by the engine's own estimate; above, the equation of the weak form stands."""
-OFTEN = 0.1
-"""Share of draws above which a term takes part in the joint refit."""
-MOST_MORE = 4
-"""Terms of one equation that take part in the joint refit beside the chosen ones."""
 HALF_WIDTH = float(ndtri(0.975))
 """Of a 95 % interval, in standard errors."""
 MOST_AXES = 3
@@ -92,7 +89,7 @@ def discover(
     )  # fmt: skip
     refitted, notes = None, ()
     if not any(refusals):
-        refitted, notes = _refit(frame, readings, searches, refit_seconds, seed)
+        refitted, notes = refit_in_batches(frame, readings, searches, refit_seconds, seed)
     equations = tuple(
         _equation(number, asked, found, refusal, refitted)
         for number, (found, refusal) in enumerate(zip(searches, refusals, strict=True))
@@ -101,7 +98,7 @@ def discover(
     if refitted is not None:
         problem, result = refitted.result.problem, refitted.result
     elif not any(refusals):
-        problem = frame.problem(_chosen(searches))
+        problem = frame.problem(chosen_terms(searches))
     return Discovery(equations, problem, result, notes, time.process_time() - begun)
 
 
@@ -230,42 +227,6 @@ def _refusal(evidence: Evidence, found: Search) -> str:
             "a term that matters is missing from the library."
         )
     return ""
-
-
-def _chosen(searches: Sequence[Search]) -> list[Candidate]:
-    return [
-        Candidate(number, found.terms[index], float(value))
-        for number, found in enumerate(searches)
-        for index, value in zip(found.chosen, found.coefficients(found.chosen)[0], strict=True)
-    ]
-
-
-def _candidates(searches: Sequence[Search]) -> list[Candidate]:
-    """The chosen terms and those that many draws have found; coefficients start at those of the whole set."""
-    found = []
-    for number, each in enumerate(searches):
-        likely = np.argsort(-each.inclusion, kind="stable")
-        more = [int(i) for i in likely if each.inclusion[i] >= OFTEN and i not in each.chosen]
-        more += [i for i in each.rivals() if i not in more]
-        kept = sorted([*each.chosen, *more[:MOST_MORE]])
-        values = each.coefficients(kept)[0]
-        found += [Candidate(number, each.terms[i], float(v)) for i, v in zip(kept, values, strict=True)]
-    return found
-
-
-def _refit(
-    frame: Frame, readings: Readings, searches: Sequence[Search], seconds: float, seed: int
-) -> tuple[Refitted | None, tuple[str, ...]]:
-    chosen = _chosen(searches)
-    if not affordable(frame.problem(chosen), readings, seconds):
-        why = "left out" if seconds <= 0.0 else f"left out: it is estimated to take more than {seconds:g} s"
-        return None, (f"The joint refit was {why}; coefficients and intervals are those of the weak form.",)
-    price = charge(len(readings), max(len(found.terms) for found in searches))
-    for candidates in (_candidates(searches), chosen):
-        refitted = refit(frame, readings, candidates, price, seed)
-        if refitted is not None and {each.equation for each in refitted.candidates} == set(range(len(searches))):
-            return refitted, ()
-    return None, ("The joint refit failed; coefficients and intervals are those of the weak form.",)
 
 
 def _equation(number: int, asked: _Asked, found: Search, refusal: str, refitted: Refitted | None) -> FoundEquation:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from napinn.data.readings import Readings
-from napinn.discovery.smooth import Measured
+from napinn.discovery.smoother import Measured
 
 
 def only_fields(readings: Readings, fields: Sequence[str]) -> Readings:

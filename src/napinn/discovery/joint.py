@@ -4,6 +4,7 @@ All candidates are fitted at once. Their joint covariance says by how much the r
 any of them, so one fit decides on all sets of terms to second order. The survivors are fitted again until every
 interval excludes zero."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from napinn.engines.base import backend_of
 from napinn.engines.splines.method import bsplines
 from napinn.errors import InputError
 from napinn.fitting import fit
+from napinn.noise.laws import deviation
 from napinn.problem import Problem, Unknown
 from napinn.problem.equations import Derivative, Names, parse_expression, walk
 from napinn.problem.equations.tree import Sum
@@ -29,6 +31,8 @@ MOST_ENUMERATED, ROUNDS = 10, 3
 """Terms of one equation all sets of which are compared, and times that equations are gone through."""
 CLOSE_CALL = 6.0
 """Twice the nats by which a rival may be worse and still not be ruled out: a ratio of likelihoods of twenty."""
+GROSS = 4.0
+"""Standard deviations from which on all misfits count alike when two fits are compared."""
 FAILED = frozenset({"DIVERGED", "INTERRUPTED"})
 
 
@@ -98,6 +102,8 @@ class Refitted:
     result: FitResult
     close: tuple[tuple[int, tuple[str, ...], tuple[str, ...]], ...]
     """Equation, its terms, and the terms of a rival that the readings do not rule out."""
+    tried: tuple[Candidate, ...]
+    """All that took part, with what was found for them."""
 
 
 def affordable(problem: Problem, readings: Readings, seconds: float) -> bool:
@@ -133,7 +139,8 @@ def refit(
         result = after
     sets = _Sets(present, result, frame)
     close = first.close_calls(first.numbers_of(present), price)
-    return Refitted(tuple(sets.moved(number) for number in range(len(present))), result, close)
+    tried = tuple(first.moved(number) for number in range(len(first.present)))
+    return Refitted(tuple(sets.moved(number) for number in range(len(present))), result, close, tried)
 
 
 def _fitted(frame: Frame, readings: Readings, present: tuple[Candidate, ...], seed: int) -> FitResult | None:
@@ -148,6 +155,39 @@ def _fitted(frame: Frame, readings: Readings, present: tuple[Candidate, ...], se
 def _read_for(problem: Problem, readings: Readings) -> Readings:
     """The readings of the fields that the equations hold."""
     return readings if problem.fields == readings.fields else only_fields(readings, problem.fields)
+
+
+def exchanged(frame: Frame, readings: Readings, found: Refitted, seed: int) -> Refitted:
+    """The found terms, or those of a rival of the same size under which the readings are likelier.
+
+    Rivals were compared by the curvature of one fit, which is rough for terms that resemble each other. Those that it
+    does not rule out are fitted themselves, and the misfits of both fits are compared."""
+    best = found
+    for equation, terms, rival in found.close:
+        if len(rival) != len(terms):
+            continue
+        (into,) = set(rival) - set(terms)
+        others = [each for each in best.candidates if each.equation != equation or each.term.text in rival]
+        tried = [each for each in found.tried if (each.equation, each.term.text) == (equation, into)]
+        present = tuple(sorted((*others, *tried), key=lambda each: each.equation))
+        if len(present) != len(best.candidates):
+            continue
+        result = _fitted(frame, readings, present, seed)
+        if result is not None and _likelier(result, best.result):
+            best = dataclasses.replace(best, candidates=present, result=result)
+    return best
+
+
+def _likelier(one: FitResult, other: FitResult) -> bool:
+    """Whether misfits are smaller in sum, in units of the noise of each field, gross errors counted alike."""
+    total = 0.0
+    for number in range(len(one.readings.fields)):
+        chosen = one.readings.field_index == number
+        misfits = [each.readings.values[chosen] - each.predicted[chosen] for each in (one, other)]
+        scale = max(min(map(deviation, misfits)), 1e-300)
+        squares = [np.minimum((each / scale) ** 2, GROSS**2) for each in misfits]
+        total += float(np.sum(squares[0]) - np.sum(squares[1]))
+    return total < 0.0
 
 
 class _Sets:

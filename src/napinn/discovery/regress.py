@@ -99,12 +99,12 @@ class Whitened:
         return np.sqrt(np.maximum(variance, 0.0)) / self.size[index]
 
 
-def log_likelihood(miss: np.ndarray, covariance: np.ndarray, unit: float) -> float:
-    """Minus twice the logarithm of the likelihood of Gaussian errors, up to a constant; `unit` scales the squares."""
+def sum_of_squares(miss: np.ndarray, covariance: np.ndarray) -> float:
+    """Of misses in units in which their errors are independent and of size one."""
     mean = float(np.mean(np.diag(covariance)))
     factor = scipy.linalg.cholesky(covariance + RIDGE * mean * np.eye(len(miss)), lower=True)
     white = scipy.linalg.solve_triangular(factor, miss, lower=True)
-    return float(white @ white) / unit + 2.0 * float(np.sum(np.log(np.diag(factor))))
+    return float(white @ white)
 
 
 def _reliable(gram: np.ndarray, plain: np.ndarray) -> bool:

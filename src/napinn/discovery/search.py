@@ -8,14 +8,16 @@ are found in turn."""
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from napinn.discovery.regress import Columns, Whitened, best_sets, log_likelihood, whitened
-from napinn.discovery.smooth import Measured, Smooth
+from napinn.discovery.regress import Columns, Whitened, best_sets, sum_of_squares, whitened
+from napinn.discovery.smooth import Smooth
+from napinn.discovery.smoother import Measured
 from napinn.discovery.terms import Term
-from napinn.discovery.weak import Bumps, WeakForm
+from napinn.discovery.weak import Bumps, LocalMeans, WeakForm
 from napinn.problem.equations import Derivative
 
 MOST_KEPT = 10
@@ -35,8 +37,6 @@ WORTH = 0.05
 so that any test finds them significant where noise is small, and terms that only fit them gain less than this."""
 NOTICED, CLOSE_SWAP = 2.0, 10.0
 """Sum of squares that a further term gains, or that an exchanged one costs, for the joint refit to look at it."""
-INSIDE = 0.8
-"""Middle share of each range in which the density of readings is counted."""
 FOLDS = 4
 """Stretches of test functions, each held out once, that score rival equations."""
 
@@ -107,9 +107,14 @@ def best_of(system: Whitened, sets: list[tuple[tuple[int, ...], float]], unit: f
     return min(sets, key=lambda pair: pair[1] / unit + price * len(pair[0]))[0]
 
 
-def worthwhile(sets: list[tuple[int, ...]], scores: Sequence[float], chosen: tuple[int, ...]) -> tuple[int, ...]:
-    """The smallest set that scores nearly as well as the chosen one."""
-    limit = (1.0 + WORTH) * scores[sets.index(chosen)]
+def worthwhile(
+    sets: list[tuple[int, ...]], scores: Sequence[float], chosen: tuple[int, ...], unit: float = 1.0
+) -> tuple[int, ...]:
+    """The smallest set that scores nearly as well as the chosen one.
+
+    :param unit: What the whole library leaves over what noise would (`excess`). The more of the misses is no noise, the
+        more a term must gain."""
+    limit = (1.0 + WORTH * unit) * scores[sets.index(chosen)]
     return next(each for each, score in zip(sets, scores, strict=True) if score <= limit or each == chosen)
 
 
@@ -122,30 +127,22 @@ class Evidence:
     fields: Mapping[str, Smooth]
     bumps: Bumps
 
-    def density(self, name: str) -> float:
-        """Readings in a unit of volume, away from the border, where the ends of a grid would count double."""
-        points = self.measured[name].points
-        low = np.array([along[0] for along in self.bumps.places])
-        length = np.array([along[-1] for along in self.bumps.places]) - low
-        inside = np.all(np.abs((points - low) / length - 0.5) <= 0.5 * INSIDE, axis=1)
-        return max(int(inside.sum()), 1) / (INSIDE ** len(length) * float(np.prod(length)))
+    @cached_property
+    def means(self) -> dict[str, LocalMeans]:
+        return {name: self.bumps.local_means(each.points) for name, each in self.measured.items()}
 
     def noise(self, name: str) -> float:
-        """The variance of what a reading says, over the readings in a unit of volume."""
-        return self.fields[name].variance / self.density(name)
+        """The variance of what a reading says, times the volume that it stands for."""
+        volumes = self.means[name].volumes()
+        return self.fields[name].variance * float(np.sum(volumes**2) / np.sum(volumes))
 
     def weak_form(self, kept: Mapping[str, np.ndarray] | None = None) -> WeakForm:
         """Of all readings, or of those for which `kept` is true.
 
         The field stays the one of all readings. What the kept readings say beyond it is added to first order, so that
         nothing is smoothed again."""
-        residual_values = {}
-        for name, field in self.fields.items():
-            pull, share = field.pull, 1.0
-            if kept is not None:
-                pull, share = pull * kept[name], float(np.mean(kept[name]))
-            density = max(share, 1e-12) * self.density(name)
-            residual_values[name] = self.bumps.spread(self.measured[name].points, pull) / density
+        kept = kept or {}
+        residual_values = {name: self.means[name](field.pull, kept.get(name)) for name, field in self.fields.items()}
         return WeakForm(self.bumps, self.coordinates, self.fields, residual_values)
 
 
@@ -170,7 +167,7 @@ def search(evidence: Evidence, wanted: Sequence[Wanted], seed: int) -> list[Sear
     for number, each in enumerate(wanted):
         system, covariance, sets, chosen = first[number]
         scores = _scores(columns[number], covariance, sets, evidence.bumps)
-        chosen = worthwhile([found for found, _ in sets], scores, chosen)
+        chosen = worthwhile([found for found, _ in sets], scores, chosen, excess(system))
         results.append(Search(each.side, each.terms, system, covariance, sets, chosen, counts[number], scores))
     return results
 
@@ -192,7 +189,7 @@ def _stability(
             part = whitened(found.only(rows), covariance[np.ix_(rows, rows)])
             sets = [each_ for each_ in best_sets(part, (), MOST_KEPT, quick=True) if part.claimable(each_[0])]
             best = best_of(part, sets, excess(system))
-            best = worthwhile([each_ for each_, _ in sets], [left for _, left in sets], best)
+            best = worthwhile([each_ for each_, _ in sets], [left for _, left in sets], best, excess(system))
             counts[number][list(best)] += 1.0 / draws
     return counts
 
@@ -249,7 +246,9 @@ def _likeliest(
     """Of the best sets of all sizes, the likeliest beside the charge of its terms, each with its own covariance.
 
     Under one covariance for all, a term may gain because its noise is that of the left side; a covariance that follows
-    from the set itself knows of it."""
+    from the set itself knows of it. The determinant of the covariance is no part of the likelihood of regression with
+    noise in the terms (Fuller 1987, section 1.3): it would favour terms whose noise cancels that of others, as that of
+    a fourth derivative cancels that of diffusion."""
     price, unit, found = charge(system.rows, len(wanted.terms)), excess(system), []
     for chosen in sets:
         if not system.claimable(chosen):
@@ -258,8 +257,7 @@ def _likeliest(
         inside = (*(wanted.terms[number] for number in chosen), *wanted.known)
         covariance = weak.covariance(wanted.side, inside, np.concatenate([values, np.ones(len(wanted.known))]), noise)
         miss = columns.left - columns.terms[:, list(chosen)] @ values
-        loss = log_likelihood(miss, covariance, unit)
-        found.append((loss + price * len(chosen), chosen))
+        found.append((sum_of_squares(miss, covariance) / unit + price * len(chosen), chosen))
     return min(found)[1]
 
 
@@ -269,14 +267,13 @@ class _Groups:
     def __init__(self, evidence: Evidence, random: np.random.Generator) -> None:
         self.evidence, self.random = evidence, random
         names = np.unique(np.concatenate([each.groups for each in evidence.measured.values()]))
-        self.by_sensor = len(names) >= FEWEST_GROUPS
+        self.by_sensor, self.of = len(names) >= FEWEST_GROUPS, {}
         if self.by_sensor:
             self.of = {name: np.searchsorted(names, each.groups) for name, each in evidence.measured.items()}
             self.count = len(names)
             return
         along = evidence.bumps.places[0]
         edges = np.linspace(along[0], along[-1], STRETCHES + 1)[1:-1]
-        self.of = {name: np.searchsorted(edges, each.points[:, 0]) for name, each in evidence.measured.items()}
         self.rows = np.searchsorted(edges, evidence.bumps.centres[:, 0])
         self.count = STRETCHES
 
@@ -286,7 +283,8 @@ class _Groups:
         return 1.0 / math.sqrt(1.0 - LEFT_OUT) if self.by_sensor else 1.0
 
     def draw(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Which readings of each field are kept, and which test functions."""
+        """Which readings of each field are kept, and which test functions. Where stretches are left out, only these:
+        without its readings a stretch would end within the test functions beside it."""
         out = np.zeros(self.count, bool)
         out[self.random.permutation(self.count)[: max(1, round(LEFT_OUT * self.count))]] = True
         kept = {name: ~out[group] for name, group in self.of.items()}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 from scipy.interpolate import BSpline
+from scipy.ndimage import convolve1d
 
 from napinn.discovery.smooth import Smooth
 from napinn.discovery.terms import Term
@@ -28,6 +29,11 @@ MOST_ROWS = 1200
 """Test functions. With more, the covariance of their errors takes longer than everything else."""
 LEAST_BUMPS = 4
 """Along each axis."""
+
+
+REACH, FAINT = 4, 1e-2
+"""Grid points across which the gaps between readings are filled, and what a reading counts for one grid point farther
+away: as good as nothing where there is a nearer one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +68,63 @@ class Bumps:
             found = np.multiply.outer(found, np.nan_to_num(along) * spacing / cell).ravel()
         return found * (-1.0) ** sum(orders)
 
-    def spread(self, points: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Values at scattered points as a density on the grid, each shared by the corners of its grid cell."""
-        total = np.zeros(math.prod(self.shape))
-        low = np.array([along[0] for along in self.places])
-        place = np.clip((points - low) / self.spacing, 0.0, np.array(self.shape) - 1.0)
-        cell = np.minimum(place.astype(int), np.array(self.shape) - 2)
-        part = place - cell
-        for corner in np.ndindex(*(2,) * points.shape[1]):
-            share = np.prod(np.where(np.array(corner) == 1, part, 1.0 - part), axis=1)
-            number = np.ravel_multi_index(tuple((cell + np.array(corner)).T), self.shape)
-            total += np.bincount(number, share * values, len(total))
-        return (total / float(np.prod(self.spacing))).reshape(self.shape)
+    def local_means(self, points: np.ndarray) -> "LocalMeans":
+        """How values at scattered points become values on the grid."""
+        return LocalMeans(self, points)
 
     def integrals(self, values: np.ndarray, orders: Sequence[int]) -> np.ndarray:
         """(functions,): of ∂^orders values against every test function."""
         return values.ravel()[self.members] @ self.weights(orders)
+
+
+class LocalMeans:
+    """Means of the values at scattered points near each point of the grid.
+
+    A value counts for the corners of the grid cell that it lies in. Where none is that near, those farther away count.
+    Means, and not sums over a mean density: scattered points leave gaps, and a sum would take these for zeros."""
+
+    def __init__(self, bumps: Bumps, points: np.ndarray) -> None:
+        self.bumps = bumps
+        low = np.array([along[0] for along in bumps.places])
+        place = np.clip((points - low) / bumps.spacing, 0.0, np.array(bumps.shape) - 1.0)
+        cell = np.minimum(place.astype(int), np.array(bumps.shape) - 2)
+        part = place - cell
+        self.corners = []
+        for corner in np.ndindex(*(2,) * points.shape[1]):
+            share = np.prod(np.where(np.array(corner) == 1, part, 1.0 - part), axis=1)
+            number = np.ravel_multi_index(tuple((cell + np.array(corner)).T), bumps.shape)
+            self.corners.append((number, share))
+
+    def __call__(self, values: np.ndarray, kept: np.ndarray | None = None) -> np.ndarray:
+        """On the grid, of all values or of those for which `kept` is true; zero where there is none within reach."""
+        counted = np.ones(len(values)) if kept is None else kept.astype(float)
+        weight = self._gathered(counted)
+        return np.where(weight > 0.0, self._gathered(counted * values) / np.where(weight > 0.0, weight, 1.0), 0.0)
+
+    def volumes(self) -> np.ndarray:
+        """Of each point: the integral of its weight in the means, so that they add up to the volume of the grid."""
+        ones = np.ones(len(self.corners[0][0]))
+        weight = self._gathered(ones)
+        volume = np.where(weight > 0.0, float(np.prod(self.bumps.spacing)) / np.where(weight > 0.0, weight, 1.0), 0.0)
+        each = _widened(volume).ravel()
+        return np.sum([each[number] * share for number, share in self.corners], axis=0)
+
+    def _gathered(self, values: np.ndarray) -> np.ndarray:
+        total = np.zeros(math.prod(self.bumps.shape))
+        for number, share in self.corners:
+            total += np.bincount(number, share * values, len(total))
+        return _widened(total.reshape(self.bumps.shape))
+
+
+def _widened(values: np.ndarray) -> np.ndarray:
+    """Values with a small part of what lies up to `REACH` grid points away."""
+    total, wide = values, values
+    for _ in range(REACH):
+        wide = FAINT * wide
+        for axis in range(values.ndim):
+            wide = convolve1d(wide, np.full(3, 1.0 / 3.0), axis, mode="constant")
+        total = total + wide
+    return total
 
 
 def bumps_for(lows: Sequence[float], highs: Sequence[float], cells: Sequence[int], orders: Sequence[int]) -> Bumps:
@@ -117,7 +164,7 @@ class WeakForm:
         fields: Mapping[str, Smooth],
         residual_values: Mapping[str, np.ndarray],
     ) -> None:
-        """`residual_values` is what the readings say beyond the smoothed field, on the grid (`Bumps.spread`)."""
+        """`residual_values` is what the readings say beyond the smoothed field, on the grid (`LocalMeans`)."""
         self.bumps, self.coordinates, self.fields = bumps, tuple(coordinates), fields
         self.residual_values = residual_values
         self._grids: dict[Derivative, np.ndarray] = {}

@@ -5,6 +5,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from napinn.discovery.polynomial import factor_between
 from napinn.discovery.terms import read_term
 from napinn.errors import InputError
 from napinn.problem.equations import Names
-from napinn.studies.discovery.truths import noise_readings, record
+from napinn.studies.discovery.truths import RECORDS, Record, noise_readings
+from napinn.studies.discovery.unseen import UNSEEN
 from napinn.studies.paper.provenance import commit
 
 NOISE, OUTLIERS = (0.01, 0.1, 0.2, 0.5), (0.0, 0.05, 0.15)
 FIELDS = ("kdv", "kuramoto_sivashinsky", "porous_medium")
 SERIES = ("van_der_pol", "lorenz", "lotka_volterra", "fitzhugh_nagumo")
-SEEDS, NOISE_SEEDS = 10, 20
+SEEDS, NOISE_SEEDS, UNSEEN_SEEDS = 10, 20, 3
 KEYS = ["equation", "layout", "noise", "outliers", "seed", "method"]
 COLUMNS = [*KEYS, "right", "true_positivity", "error", "seconds", "found", "commit"]
 METHOD = "napinn"
@@ -48,6 +50,8 @@ def cases() -> Iterator[Case]:
     yield from (Case("pure_noise", "series", 1.0, 0.0, seed) for seed in range(NOISE_SEEDS))
     for seed, name in itertools.product(range(SEEDS), SERIES):
         yield Case(name, "series", 0.1, 0.1, seed)
+    for seed, name in itertools.product(range(UNSEEN_SEEDS), UNSEEN):
+        yield Case(name, "unseen", 0.1, 0.1, seed)
     for outliers, noise, name in itertools.product((0.0, 0.15, 0.05), NOISE, FIELDS):
         yield Case(name, "grid", noise, outliers, 0)
     yield from (Case(name, "225 sensors", 0.1, 0.05, 0) for name in ("kdv", "lambda_omega"))
@@ -78,17 +82,24 @@ def run_discovery(path: Path, matching: str = "", told: Callable[[str], None] = 
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
 
 
+@cache
+def record(name: str) -> Record:
+    """The solution of a name, computed once."""
+    return {**RECORDS, **UNSEEN}[name]()
+
+
 def run_case(case: Case) -> dict[str, Any]:
     """One discovery and its score; seconds are processor time."""
     if case.equation == "pure_noise":
         readings = noise_readings(case.seed)
     else:
         readings = record(case.equation).readings(case.noise, case.outliers, case.seed, case.layout == "225 sensors")
+    truth = record(case.equation).truth
     begun = time.process_time()
     # A joint refit of so many readings would not end in seconds, and its estimate alone takes some.
-    found = discover(readings, seed=case.seed, refit_seconds=REFIT_SECONDS if case.layout == "series" else 0.0)
+    refit_seconds = REFIT_SECONDS if case.layout in ("series", "unseen") else 0.0
+    found = discover(readings, list(truth), seed=case.seed, refit_seconds=refit_seconds)
     seconds = time.process_time() - begun
-    truth = record(case.equation).truth
     scores = score(found, truth, tuple(readings.coordinates), tuple(readings.fields))
     return {
         **dict(zip(KEYS, case.key, strict=True)), **scores, "seconds": f"{seconds:.1f}",

@@ -8,7 +8,6 @@ study that ends. Lorenz, Van der Pol, Lotka–Volterra and FitzHugh–Nagumo are
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -124,7 +123,7 @@ def lambda_omega() -> Record:
     return Record({"t": times, "x": x, "y": x}, {"u": field[:, 0], "v": field[:, 1]}, truth)
 
 
-def _series(rate: Callable[[float, np.ndarray], list[float]], start: list[float], end: float, truth: Truth) -> Record:
+def series(rate: Callable[[float, np.ndarray], list[float]], start: list[float], end: float, truth: Truth) -> Record:
     times = np.linspace(0.0, end, INSTANTS)
     found = solve_ivp(rate, (0.0, end), start, "DOP853", times, rtol=1e-10, atol=1e-12).y
     names = [left.removesuffix("_t") for left in truth]
@@ -133,7 +132,7 @@ def _series(rate: Callable[[float, np.ndarray], list[float]], start: list[float]
 
 def van_der_pol() -> Record:
     truth = {"x_t": {"y": 1.0}, "y_t": {"x": -1.0, "y": 2.0, "x**2*y": -2.0}}
-    return _series(lambda _, u: [u[1], 2.0 * (1.0 - u[0] ** 2) * u[1] - u[0]], [2.0, 0.0], 20.0, truth)
+    return series(lambda _, u: [u[1], 2.0 * (1.0 - u[0] ** 2) * u[1] - u[0]], [2.0, 0.0], 20.0, truth)
 
 
 def lorenz() -> Record:
@@ -142,7 +141,7 @@ def lorenz() -> Record:
         "y_t": {"x": 28.0, "y": -1.0, "x*z": -1.0},
         "z_t": {"z": -8.0 / 3.0, "x*y": 1.0},
     }
-    return _series(
+    return series(
         lambda _, u: [10.0 * (u[1] - u[0]), u[0] * (28.0 - u[2]) - u[1], u[0] * u[1] - 8.0 / 3.0 * u[2]],
         [-8.0, 7.0, 27.0], 10.0, truth,
     )  # fmt: skip
@@ -150,7 +149,7 @@ def lorenz() -> Record:
 
 def lotka_volterra() -> Record:
     truth = {"x_t": {"x": 1.0, "x*y": -0.1}, "y_t": {"y": -1.5, "x*y": 0.075}}
-    return _series(
+    return series(
         lambda _, u: [u[0] - 0.1 * u[0] * u[1], -1.5 * u[1] + 0.075 * u[0] * u[1]], [10.0, 5.0], 30.0, truth
     )  # fmt: skip
 
@@ -160,7 +159,7 @@ def fitzhugh_nagumo() -> Record:
         "x_t": {"x": 3.0, "x**3": -1.0, "y": 3.0},
         "y_t": {"1": 0.34 / 3.0, "x": -1.0 / 3.0, "y": -0.2 / 3.0},
     }
-    return _series(
+    return series(
         lambda _, u: [3.0 * u[0] - u[0] ** 3 + 3.0 * u[1], (0.34 - u[0] - 0.2 * u[1]) / 3.0], [0.0, 0.1], 25.0, truth
     )  # fmt: skip
 
@@ -182,11 +181,6 @@ RECORDS: Mapping[str, Callable[[], Record]] = {
     "fitzhugh_nagumo": fitzhugh_nagumo,
     "pure_noise": pure_noise,
 }
-
-
-@cache
-def record(name: str) -> Record:
-    return RECORDS[name]()
 
 
 def noise_readings(seed: int) -> Readings:
