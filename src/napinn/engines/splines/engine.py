@@ -397,19 +397,26 @@ def first_of_curve(
 
 def natural_sizes(system: System, state: State) -> np.ndarray:
     """The size at which each unknown matters at the smoothed field, beside the terms without unknowns; infinite where
-    there are none."""
-    task = system.task
-    absent = system.residuals(state.coefficients, np.zeros(len(task.unknowns)))
+    there are none. An unknown that only multiplies others matters where these have the sizes found for them."""
+    absent = np.zeros(len(system.task.unknowns))
+    rests = [residual.value for residual in system.residuals(state.coefficients, absent)]
+    found = _sizes_beside(system, state, absent, rests)
+    others = np.where(np.isfinite(found), found, 0.0)
+    return np.where(np.isfinite(found), found, _sizes_beside(system, state, others, rests))
+
+
+def _sizes_beside(system: System, state: State, unknowns: np.ndarray, rests: list[np.ndarray]) -> np.ndarray:
+    """For each unknown, the least size at which its term is as large as the rest of an equation; infinite for one that
+    does not change any equation at these unknowns."""
+    residuals = system.residuals(state.coefficients, unknowns)
     found = []
-    for name in task.unknowns:
-        sizes = []
-        for residual in absent:
-            slope, rest = residual.unknowns.get(name), residual.value
-            if slope is None:
-                continue
-            ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
-            sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
-        found.append(min(sizes, default=np.inf))
+    for name in system.task.unknowns:
+        sizes = [np.inf]
+        for residual, rest in zip(residuals, rests, strict=True):
+            slope = float(np.mean(residual.unknowns.get(name, np.zeros(1)) ** 2))
+            size = float(np.sqrt(np.mean(rest**2) / slope)) if slope > 0.0 else np.inf
+            sizes.extend([size] if np.isfinite(size) and size > 0.0 else [])
+        found.append(min(sizes))
     return np.array(found)
 
 
