@@ -143,6 +143,9 @@ def fit(
     profile: Annotated[
         bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.")
     ] = False,
+    discrepancy: Annotated[
+        bool, typer.Option("--discrepancy", help="Try a source term in each equation: is the equation wrong?")
+    ] = False,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     flags: Flags = None,
     leave_out_bad: Annotated[
@@ -171,7 +174,7 @@ def fit(
     choice = Choice(method, backbone, density, loss, steps, double, minutes)
     manner = Manner(json, verbose, quiet)
     options = PipelineOptions(
-        seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
+        seeds, intervals, profile, discrepancy, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
     )
     given = problem or Words(*lists)
     raise typer.Exit(fit_command(readings, given, choice, seed, out, options, manner, leave_out_bad))
@@ -417,7 +420,10 @@ def plot(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
     what: Annotated[
-        str, typer.Option(help="field, noise, gate, sensors, history, parameters, unknowns, profile or correlation.")
+        str,
+        typer.Option(
+            help="field, noise, gate, sensors, history, parameters, unknowns, profile, correlation or discrepancy."
+        ),
     ] = "field",
     field: FieldName = None,
     overwrite: Replace = False,
