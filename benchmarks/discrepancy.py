@@ -105,6 +105,22 @@ def bloom() -> Kind:
     return Kind("bloom of algae, their death left out", right, wrong, table, truth="-0.25·P")
 
 
+def compartments() -> Kind:
+    """A drug that goes to and fro between blood and tissue, and leaves the blood; both are measured."""
+    times = np.linspace(0.0, 12.0, 60)
+    path = solve_ivp(lambda t, y: [-0.6 * y[0] + 0.3 * y[1] - 0.15 * y[0], 0.6 * y[0] - 0.3 * y[1]], (0.0, 12.0),
+                     (1.0, 0.0), t_eval=times, rtol=1e-9, atol=1e-11).y  # fmt: skip
+
+    def table(random: Random) -> pd.DataFrame:
+        columns = {name: noisy(random, path[row], 0.02, 0.08, 0.3) for row, name in enumerate(("B", "T"))}
+        return pd.DataFrame({"t": times, **columns})
+
+    box, fields = {"t": (0.0, 12.0)}, ("B", "T")
+    right = Problem(box, fields, ("B_t = -a*B + b*T - e*B", "T_t = a*B - b*T"), positive(a=0.4, b=0.4, e=0.4))
+    wrong = Problem(box, fields, ("B_t = -a*B + b*T", "T_t = a*B - b*T"), positive(a=0.4, b=0.4))
+    return Kind("drug in blood and tissue, its removal left out", right, wrong, table, truth="-0.15·B")
+
+
 def tracer() -> Kind:
     """A cloud that is carried past ten stations, spreads and decays."""
     x, t = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 4, 10), np.linspace(0, 2, 25), indexing="ij"))
@@ -153,7 +169,7 @@ def gauges() -> Kind:
 
 
 KINDS: Mapping[str, Callable[[], Kind]] = {
-    "chain": chain, "rod": rod, "bloom": bloom, "tracer": tracer, "gompertz": gompertz, "gauges": gauges,
+    "chain": chain, "rod": rod, "bloom": bloom, "compartments": compartments, "tracer": tracer, "gompertz": gompertz, "gauges": gauges,
 }  # fmt: skip
 
 
