@@ -169,7 +169,8 @@ def gauges() -> Kind:
 
 
 KINDS: Mapping[str, Callable[[], Kind]] = {
-    "chain": chain, "rod": rod, "bloom": bloom, "compartments": compartments, "tracer": tracer, "gompertz": gompertz, "gauges": gauges,
+    "chain": chain, "rod": rod, "bloom": bloom, "compartments": compartments, "tracer": tracer,
+    "gompertz": gompertz, "gauges": gauges,
 }  # fmt: skip
 
 

@@ -149,6 +149,19 @@ def test_plankton_and_grazers_solve_their_equations():
     np.testing.assert_allclose(v(x, t, dy=1), grazers, atol=1e-3)
 
 
+def test_the_rod_of_two_metals_solves_its_equation():
+    """Heat content changes by the flux through a place: an integral over the rod, so that no derivative is taken twice."""
+    module, h = maker("rod_of_two_metals"), 0.01
+    assert module.diffusivity(1.0) / module.diffusivity(0.0) == pytest.approx(module.RATIO)
+    x, t = np.linspace(0.3, 0.7, 401), np.array([0.39, 0.4, 0.41])
+    heat = np.trapezoid(module.temperature(x, t), x, axis=0)
+    ends = np.array([0.3 - h, 0.3 + h, 0.7 - h, 0.7 + h])
+    around = module.temperature(ends, t[:2])[:, 1]
+    slopes = np.array([around[1] - around[0], around[3] - around[2]]) / (2 * h)
+    flux = module.diffusivity(np.array([0.3, 0.7])) * slopes
+    assert (heat[2] - heat[0]) / 0.02 == pytest.approx(flux[1] - flux[0], rel=0.02)
+
+
 def test_the_rod_with_faults_solves_its_equation_and_has_them():
     module, h = maker("heat_rod_faults"), 1e-4
     x, t = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(0.1, 0.9, 9), np.linspace(0.1, 0.9, 9)))
