@@ -87,6 +87,7 @@ CASES = {
     "heat_rod": Case("heat_rod", {"D": around(0.05, 0.05), "h": around(0.8, 0.05)}),
     "heat_rod_faults": Case("heat_rod_faults", {"D": around(0.1, 0.03)}),
     "heat_rod_units": Case("heat_rod_units", {"D": around(0.05e6 / 3600, 0.05), "h": around(0.8, 0.05)}),
+    "rod_of_two_metals": Case("rod_of_two_metals", {}, picture="unknowns"),
     "pumping_test": Case("pumping_test", {"T": (390.0, 463.0), "sigma": around(1.7, 0.1)}),
 }
 
@@ -212,7 +213,7 @@ def judged(row: dict[str, Any], case: Case) -> dict[str, Any]:
 
 
 def _beyond_numbers(folder: Path, case: Case, result: Any) -> dict[str, Any]:
-    """Which gross errors were flagged; how far a hidden field is from the truth."""
+    """Which gross errors were flagged; how far a hidden field or a coefficient that varies is from the truth."""
     module = maker(folder)
     if case.gross:
         clean, wrong = module.readings(), module.readings(gross=True)
@@ -227,6 +228,13 @@ def _beyond_numbers(folder: Path, case: Case, result: Any) -> dict[str, Any]:
         truth, found = module.grazers(x, t), np.asarray(result.field.at(x=x, t=t)["v"])
         error = np.linalg.norm(found - truth) / np.linalg.norm(truth)
         return {"hidden_error": float(f"{error:.4g}")}
+    if case.folder == "rod_of_two_metals":
+        x = np.linspace(0.0, 1.0, 201)
+        truth, found = module.diffusivity(x), result.functions["k"](x[:, None])
+        low, high = result.functions["k"].band(x[:, None])
+        error = np.linalg.norm(found - truth) / np.linalg.norm(truth)
+        inside = float(np.mean((low <= truth) & (truth <= high)))
+        return {"function_error": float(f"{error:.4g}"), "inside_band": float(f"{inside:.3g}")}
     return {}
 
 

@@ -406,6 +406,19 @@ def handover() -> Iterator[str]:
             yield "| " + " | ".join(map(str, cells)) + " |"
 
 
+def discrepancy() -> Iterator[str]:
+    """How often right and wrong equations are called wrong, by kind of problem."""
+    kinds = json.loads((RESULTS / "discrepancy.json").read_text(encoding="utf-8"))["summary"]
+    yield "| kind | set the thresholds | wrong equation called wrong | right equation called wrong |"
+    yield "|---|---|---|---|"
+    for kind in kinds.values():
+        counts = [
+            f"{kind[each]['called_wrong']} of {kind[each]['seeds']}" if each in kind else "–"
+            for each in ("wrong", "right")
+        ]
+        yield f"| {kind['told']} | {'yes' if kind['shaped_the_rule'] else 'no'} | " + " | ".join(counts) + " |"
+
+
 def unknowns() -> Iterator[str]:
     found = json.loads((RESULTS / "unknowns.json").read_text(encoding="utf-8"))
     rods, switches, profiles, priors = (
@@ -457,6 +470,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         splines_allen_cahn,
         handover,
         unknowns,
+        discrepancy,
     )
 }
 

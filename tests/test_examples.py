@@ -19,6 +19,8 @@ from napinn.studies.benchmarks.names import BENCHMARKS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CASES = sorted(path.parent.name for path in EXAMPLES.glob("*/problem.yaml"))
+LONG = ("rod_of_two_metals",)
+"""Fits of a minute; `tests/test_varying.py` finds coefficients that vary from fewer readings."""
 TINY = {"backbone": MLP(8, 2), "collocation_batch": 32, "reading_batch": 32, "adapts": False}
 
 
@@ -87,12 +89,13 @@ def trained():
 def test_an_example_binds_checks_and_trains(case, trained):
     problem, readings = bound(case)
     assert not [finding for finding in inspect_problem(problem, readings) if finding.weight is Weight.OBSTACLE]
-    assert all(np.isfinite(value) for value in trained(case).unknowns.values())
+    if case not in LONG:
+        assert all(np.isfinite(value) for value in trained(case).unknowns.values())
     assert (EXAMPLES / case / "README.md").exists()
 
 
 @needs_chromium
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case not in LONG])
 def test_the_report_of_an_example_opens_alone_and_is_readable(case, trained, driver, tmp_path):
     page = tmp_path / "report.html"
     write_report(trained(case), page)
@@ -165,6 +168,19 @@ def test_plankton_and_grazers_solve_their_equations():
     grazers = module.SPREADING * v(x, t, dx=2) + module.GAIN * eaten - module.DEATH * v(x, t)
     np.testing.assert_allclose(u(x, t, dy=1), plankton, atol=1e-3)
     np.testing.assert_allclose(v(x, t, dy=1), grazers, atol=1e-3)
+
+
+def test_the_rod_of_two_metals_solves_its_equation():
+    """The heat between two places changes by the fluxes through them, so that no derivative is taken twice."""
+    module, h = maker("rod_of_two_metals"), 0.01
+    assert module.diffusivity(1.0) / module.diffusivity(0.0) == pytest.approx(module.RATIO)
+    x, t = np.linspace(0.3, 0.7, 401), np.array([0.39, 0.4, 0.41])
+    heat = np.trapezoid(module.temperature(x, t), x, axis=0)
+    ends = np.array([0.3 - h, 0.3 + h, 0.7 - h, 0.7 + h])
+    around = module.temperature(ends, t[:2])[:, 1]
+    slopes = np.array([around[1] - around[0], around[3] - around[2]]) / (2 * h)
+    flux = module.diffusivity(np.array([0.3, 0.7])) * slopes
+    assert (heat[2] - heat[0]) / 0.02 == pytest.approx(flux[1] - flux[0], rel=0.02)
 
 
 def test_the_rod_with_faults_solves_its_equation_and_has_them():

@@ -20,7 +20,7 @@ from napinn.engines.base import Progress, RunOptions
 from napinn.engines.catalogue import DEFAULT, METHODS
 from napinn.engines.request import Request, check_readings
 from napinn.errors import InputError, StorageError, storing
-from napinn.evaluation.finishing import UNFINISHED, best_of, with_intervals, with_profiles
+from napinn.evaluation.finishing import UNFINISHED, best_of, with_discrepancy, with_intervals, with_profiles
 from napinn.evaluation.intervals import estimate_uncertainty
 from napinn.evaluation.seeds import fit_seeds_of, widened
 from napinn.fitting import fit_request, inputs_of, shown_progress
@@ -56,6 +56,7 @@ class PipelineOptions:
     """From how many seeds to fit; of several the best is kept."""
     intervals: bool = False
     profile: bool = False
+    discrepancy: bool = False
     flags: str | None = None
     """The scheme of quality flags in the tables of the run."""
     logs: tuple[str, ...] = ()
@@ -69,7 +70,7 @@ class PipelineOptions:
     def wishes(self, folder: Path) -> Wishes:
         """What the request of a run says of it."""
         seen = tuple(os.path.relpath(path, folder) for path in self.inputs)
-        return Wishes(self.seeds, self.intervals, self.logs, seen, self.flags, self.profile)
+        return Wishes(self.seeds, self.intervals, self.logs, seen, self.flags, self.profile, self.discrepancy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,7 @@ def run(
     seeds: int = 1,
     intervals: bool = False,
     profile: bool = False,
+    discrepancy: bool = False,
     flags: str | None = None,
     logs: tuple[str, ...] = (),
     overwrite: bool = False,
@@ -107,6 +109,7 @@ def run(
     :param seeds: From how many seeds to fit; of several the best is kept, and `seeds.csv` lists all. Default 1.
     :param intervals: Whether a network gets 95 % intervals too; splines always have them.
     :param profile: Whether to add the profile likelihood of every unknown.
+    :param discrepancy: Whether to try a source term in each equation; the status says where readings want one.
     :param flags: `qartod`, `argo` or `saqc` adds quality flags to the tables.
     :param logs: `tensorboard` or `mlflow`: where progress is logged beside the folder.
     :param overwrite: Whether an earlier run in the folder is replaced.
@@ -125,7 +128,9 @@ def run(
     given = [path for path in (problem, readings) if isinstance(path, str | Path)]
     bound, table = inputs_of(problem, readings)
     request = Request(bound, table, METHODS[DEFAULT].make() if method is None else method, seed)
-    options = PipelineOptions(seeds, intervals, profile, flags, tuple(logs), tuple(map(Path, given)), overwrite, every)
+    options = PipelineOptions(
+        seeds, intervals, profile, discrepancy, flags, tuple(logs), tuple(map(Path, given)), overwrite, every
+    )
     check_asked(bound, table, request.method.double, options)
     return run_request(lambda: request, Path(folder), options, lambda title: shown_progress(progress, title)).result
 
@@ -214,6 +219,7 @@ def _fit_one(
         log.info("%s %s", result.status.name, result.status.value)
         result = with_intervals(result) if wishes.intervals else result
         result = with_profiles(result) if wishes.profile else result
+        result = with_discrepancy(result) if wishes.discrepancy else result
         try:
             save(result, folder)
         except StorageError as error:
@@ -226,7 +232,7 @@ def _fit_seeds(request: Request, folder: Path, wishes: Wishes, display: Display)
     title = f"{request.method.name}, {wishes.seeds} seeds"
     with _watched(folder, wishes.logs, display, title) as progress:
         found = fit_seeds_of(request, wishes.seeds, progress)
-        result = best_of(found, wishes.seeds, wishes.intervals, wishes.profile)
+        result = best_of(found, wishes.seeds, wishes.intervals, wishes.profile, wishes.discrepancy)
         log.info("%s %s", result.status.name, result.status.value)
         # What is asked for is now the seed that was chosen, so that a rerun comes to the same numbers.
         with storing(f"{folder} could not be written to"):

@@ -46,7 +46,10 @@ def plot(
     run: Run,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .png, .pdf or .svg.")],
     what: Annotated[
-        str, typer.Option(help="field, noise, gate, sensors, history, parameters, unknowns, profile or correlation.")
+        str,
+        typer.Option(
+            help="field, noise, gate, sensors, history, parameters, unknowns, profile, correlation or discrepancy."
+        ),
     ] = "field",
     field: FieldName = None,
     overwrite: Replace = False,

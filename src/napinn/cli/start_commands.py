@@ -155,6 +155,9 @@ def fit(
     profile: Annotated[
         bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.")
     ] = False,
+    discrepancy: Annotated[
+        bool, typer.Option("--discrepancy", help="Try a source term in each equation: is the equation wrong?")
+    ] = False,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     flags: Flags = None,
     leave_out_bad: Annotated[
@@ -188,7 +191,7 @@ def fit(
     from napinn.pipeline import PipelineOptions
 
     options = PipelineOptions(
-        seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
+        seeds, intervals, profile, discrepancy, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
     )
     raise typer.Exit(fit_command(found, readings, choice, seed, out, options, Manner(json, verbose, quiet)))
 

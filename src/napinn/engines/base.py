@@ -16,6 +16,7 @@ from napinn.engines.request import Request
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError
 from napinn.problem import Problem
+from napinn.results.discrepancy import Discrepancy
 from napinn.results.intervals import FieldSpread, Uncertainty
 from napinn.results.model import FittedModel
 from napinn.results.profiles import Profiles
@@ -78,6 +79,12 @@ class Backend(abc.ABC):
     def profiles(self, result: FitResult) -> Profiles:
         """The profile likelihood of every unknown, by refitting with it held; only some kinds of method can."""
         raise InputError(f"method '{result.method.name}' has no profile likelihood; fit with --method splines for one.")
+
+    def discrepancy(self, result: FitResult) -> Discrepancy:
+        """What a source term in each equation makes of a fit; only some kinds of method can add one."""
+        raise InputError(
+            f"method '{result.method.name}' can add no source term to the equations; fit with --method splines for one."
+        )
 
     def held_out(self, result: FitResult) -> np.ndarray:
         """For each reading, whether the fit held it out."""

@@ -1,4 +1,5 @@
-"""What is added to a finished fit before it is saved: intervals, profiles, and what several seeds say of each other."""
+"""What is added to a finished fit before it is saved: intervals, profiles, source terms, and what several seeds say
+of each other."""
 
 from dataclasses import replace
 
@@ -31,13 +32,27 @@ def with_profiles(result: FitResult) -> FitResult:
     return replace(result, profiles=backend_of(result.method).profiles(result))
 
 
-def best_of(found: SeedFits, seeds: int, intervals: bool, profile: bool) -> FitResult:
-    """The best of several seeds, with intervals and profiles where they are asked for.
+def with_discrepancy(result: FitResult) -> FitResult:
+    """The result and what a source term in each equation makes of it, which may change its status; an unfinished fit
+    is left as it is, and so is one to which none can be added, with a note that says why."""
+    if result.status in UNFINISHED:
+        return result
+    try:
+        found = backend_of(result.method).discrepancy(result)
+    except InputError as error:
+        return replace(result, notes=(*result.notes, f"No source term was tried: {error}"))
+    status = FitStatus.EQUATION_WRONG if found.wanted else result.status
+    return replace(result, status=status, discrepancy=found, notes=(*found.notes(result.unknowns), *result.notes))
+
+
+def best_of(found: SeedFits, seeds: int, intervals: bool, profile: bool, discrepancy: bool = False) -> FitResult:
+    """The best of several seeds, with intervals, profiles and source terms where they are asked for.
 
     :param found: The seeds that were fitted.
     :param seeds: How many were asked for; a note says so where there are fewer.
     :param intervals: Whether to add intervals, which then hold what every seed found.
-    :param profile: Whether to add profiles."""
+    :param profile: Whether to add profiles.
+    :param discrepancy: Whether to try source terms."""
     missing: tuple[str, ...] = ()
     if intervals and found.chosen.status not in UNFINISHED:
         try:
@@ -47,6 +62,7 @@ def best_of(found: SeedFits, seeds: int, intervals: bool, profile: bool) -> FitR
     best = found.best if len(found.results) > 1 else found.chosen
     best = replace(best, notes=(*best.notes, *missing))
     best = with_profiles(best) if profile else best
+    best = with_discrepancy(best) if discrepancy else best
     done = sum(each.status is not FitStatus.INTERRUPTED for each in found.results)
     if done == seeds:
         return best

@@ -25,6 +25,8 @@ from napinn.report.flag_table import flags_table
 from napinn.report.function_charts import function_charts
 from napinn.report.identifiability import identifiability_charts
 from napinn.report.labels import label
+from napinn.report.source_charts import TITLE as SOURCES
+from napinn.report.source_charts import source_charts
 from napinn.report.templating import Markup, joined, part
 from napinn.report.trust import checks_table
 from napinn.report.truth import Truth
@@ -77,9 +79,9 @@ def report_html(
     spread = _spread(result, view)
     sensors, noise, history = sensors_chart(result), charts_of(result), history_charts(result)
     against = [] if errors is None else _error_charts(result, view, errors)
-    determined, functions = identifiability_charts(result), function_charts(result)
+    determined, functions, sources = identifiability_charts(result), function_charts(result), source_charts(result)
     terms = [] if discovery is None else discovery_charts(discovery)
-    charts = [*([sensors] if sensors else []), *terms, *functions, *determined, *noise, *against, *history]
+    charts = [*([sensors] if sensors else []), *terms, *functions, *sources, *determined, *noise, *against, *history]
     bundle = {
         **columns_of(result, view),
         "field": _field(result, view, fitted, errors, spread),
@@ -96,6 +98,7 @@ def report_html(
         _section("Conditions", conditions) if (conditions := conditions_table(result)) else "",
         *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
         _section("Coefficients that vary", _grid(functions)) if functions else "",
+        _section(SOURCES, _grid(sources)) if sources else "",
         _section("How well the coefficients are determined", _grid(determined)) if determined else "",
         _section("Noise and reliability", _grid(noise)),
         _section("Quality flags", flags) if (flags := flags_table(result)) else "",

@@ -19,6 +19,7 @@ from napinn.results.result import FitResult
 __all__ = [
     "FIGURES",
     "correlation",
+    "discrepancy",
     "field",
     "gate",
     "history",
@@ -135,6 +136,18 @@ def _each(
     return drawn
 
 
+def discrepancy(result: FitResult, name: str | None = None) -> Drawn:
+    """The source term of every equation over the coordinates, and its size beside the equation's terms."""
+    if result.discrepancy is None:
+        raise InputError("this run has no source terms; fit again with --discrepancy.")
+    sources = result.discrepancy.sources
+    drawn = unknown_figures.panels(2 * len(sources), in_a_row=2)
+    for number, source in enumerate(sources):
+        unknown_figures.draw_source(result, source, drawn[2 * number])
+        unknown_figures.draw_term_sizes(source, drawn[2 * number + 1])
+    return drawn
+
+
 FIGURES: Mapping[str, Callable[[FitResult, str | None], Drawn]] = {
     "field": field,
     "noise": noise,
@@ -145,6 +158,7 @@ FIGURES: Mapping[str, Callable[[FitResult, str | None], Drawn]] = {
     "profile": profile,
     "correlation": correlation,
     "unknowns": unknowns,
+    "discrepancy": discrepancy,
 }
 
 

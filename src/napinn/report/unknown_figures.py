@@ -1,12 +1,14 @@
-"""Figures of what was found of the unknowns: profiles of the likelihood and correlations."""
+"""Figures of what was found of the unknowns: profiles of the likelihood, correlations, functions, source terms."""
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from napinn.field.splines.functions import nodes_of
 from napinn.problem.equations import symbol
-from napinn.report.figures import FIELD_MAP, GOOD, LINE, new_figure, title
+from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure, title
 from napinn.report.labels import label
+from napinn.report.source_charts import shown_part
+from napinn.results.discrepancy import SourceTerm
 from napinn.results.profiles import THRESHOLD
 from napinn.results.result import FitResult
 
@@ -14,9 +16,9 @@ HIGHEST = 2.5
 """Times the threshold to which the axis of a profile reaches."""
 
 
-def panels(count: int) -> tuple[Axes, ...]:
-    """Empty axes for so many drawings, three a row."""
-    columns = min(count, 3)
+def panels(count: int, in_a_row: int = 3) -> tuple[Axes, ...]:
+    """Empty axes for so many drawings."""
+    columns = min(count, in_a_row)
     rows = -(-count // columns)
     figure, found = new_figure(3.7 * columns + 1.8 * (columns == 1), 3.2 * rows, columns, rows)
     for panel in found[count:]:
@@ -62,6 +64,34 @@ def draw_function(result: FitResult, name: str, axes: Axes) -> None:
         axes.legend()
     axes.set_xlabel(label(result.problem, function.coordinates[0]))
     title(axes, symbol(name))
+
+
+def draw_source(result: FitResult, source: SourceTerm, axes: Axes) -> None:
+    """A source term: a curve with its 95 % band, or a map."""
+    along, values, halves, said = shown_part(source)
+    names, nodes = list(along), list(along.values())
+    if len(names) == 2:
+        most = float(np.abs(values).max()) or 1.0
+        image = axes.pcolormesh(*nodes, values.T, cmap="RdBu", vmin=-most, vmax=most, shading="gouraud",
+                                rasterized=True)  # fmt: skip
+        axes.figure.colorbar(image, ax=axes, label="source term")
+        axes.set_ylabel(label(result.problem, names[1]))
+    else:
+        axes.fill_between(nodes[0], values - halves, values + halves, color=GOOD, alpha=0.25, linewidth=0,
+                          label="95 % band")  # fmt: skip
+        axes.plot(nodes[0], values, color=LINE, linewidth=1.6)
+        axes.set_ylabel("source term")
+        axes.legend()
+    axes.set_xlabel(label(result.problem, names[0]))
+    title(axes, f"Source term of {source.equation}{said}")
+
+
+def draw_term_sizes(source: SourceTerm, axes: Axes) -> None:
+    """The size of a source term beside those of its equation's terms."""
+    names = [*source.terms, "source term"]
+    axes.barh(names, [*source.terms.values(), source.size], color=[*(GOOD for _ in source.terms), FLAGGED])
+    axes.invert_yaxis()
+    axes.set_xlabel("root mean square")
 
 
 def draw_correlation(result: FitResult, correlation: np.ndarray, axes: Axes) -> None:

@@ -22,6 +22,7 @@ from napinn.errors import InputError, nearest
 from napinn.noise.law import FLAG_BELOW, NoiseLaw
 from napinn.problem import Problem
 from napinn.problem.experiment import experiment_of, plain_names
+from napinn.results.discrepancy import Discrepancy
 from napinn.results.functions import FoundFunction, with_functions
 from napinn.results.intervals import Uncertainty, with_spread
 from napinn.results.model import FittedModel
@@ -76,6 +77,10 @@ class FitStatus(enum.Enum):
     DOUBTFUL = (
         "Checks that need no truth cast doubt on this fit; the notes say which. Check the equations, the box and the "
         "sensors, or give the problem more readings or conditions."
+    )
+    EQUATION_WRONG = (
+        "The equation does not describe these readings: with a source term added to it, held-out readings become "
+        "likelier. The notes say how large the term is, where, and what it looks like."
     )
     SEEDS_DISAGREE = (
         "Fits that differ in their seed alone disagree, so the numbers of any one of them are not to be trusted. "
@@ -153,6 +158,7 @@ class FitResult:
     :param notes: What the user should know beside the status, a sentence each.
     :param uncertainty: Intervals and spread; None where `napinn.estimate_uncertainty` was not asked for them.
     :param profiles: Likelihood profiles of unknowns by name, where they were asked for.
+    :param discrepancy: What a source term in each equation makes of the fit, where it was asked for.
     :param held_out: (n,) whether each reading only judged and was never trained on; None where that is not known.
 
     >>> result.status.name, round(result.unknowns["k"], 2)
@@ -187,6 +193,8 @@ class FitResult:
     """Intervals and spread, where `napinn.estimate_uncertainty` was asked for them."""
     profiles: Profiles = dataclasses.field(default_factory=dict)
     """The profile likelihood of the unknowns, where it was asked for."""
+    discrepancy: Discrepancy | None = None
+    """What a source term in each equation makes of the fit, where it was asked for."""
     held_out: np.ndarray | None = None
     """For each reading, whether it only judged and was never trained on; None for splines, and for runs of earlier
     versions, which do not say."""

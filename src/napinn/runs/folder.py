@@ -23,6 +23,8 @@ from napinn.engines.request import Request, problem_settings
 from napinn.errors import InputError, storing
 from napinn.fitting import fit
 from napinn.problem import Problem
+from napinn.results.discrepancy import described as described_discrepancy
+from napinn.results.discrepancy import restored as restored_discrepancy
 from napinn.results.intervals import Interval, Uncertainty
 from napinn.results.model import FittedModel
 from napinn.results.profiles import described
@@ -252,6 +254,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
             notes=tuple(map(str, description.get("notes", ()))),
             uncertainty=_uncertainty(folder / CERTAINTY, description, asked.method, model),
             profiles=restored_profiles(description.get("profiles", {})),
+            discrepancy=restored_discrepancy(description.get("discrepancy")),
             held_out=_held_out(description.get("held_out"), len(asked.readings)),
         )
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
@@ -289,6 +292,7 @@ def describe(result: FitResult) -> dict[str, Any]:
         **({"units": _units(result)} if result.problem.units else {}),
         **({} if result.uncertainty is None else _told(result.uncertainty)),
         **({"profiles": described(result.profiles)} if result.profiles else {}),
+        **({} if result.discrepancy is None else {"discrepancy": described_discrepancy(result.discrepancy)}),
         "readings": {
             "source": result.readings.source,
             "count": len(result.readings),

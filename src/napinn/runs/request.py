@@ -54,6 +54,8 @@ class Wishes:
     """The scheme of the quality flags in the tables of the run."""
     profile: bool = False
     """Whether to add the profile likelihood of the unknowns."""
+    discrepancy: bool = False
+    """Whether to try a source term in each equation."""
 
 
 def write_request(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
@@ -73,7 +75,8 @@ def read_wishes(folder: Path) -> Wishes:
         found: Wishes = decode(settings["wishes"], {"Wishes": Wishes})
         flags = None if found.flags is None else scheme_named(str(found.flags)).name
         logs, inputs = (tuple(map(str, each)) for each in (found.logs, found.inputs))
-        return Wishes(int(found.seeds), bool(found.intervals), logs, inputs, flags, bool(found.profile))
+        asked = bool(found.profile), bool(found.discrepancy)
+        return Wishes(int(found.seeds), bool(found.intervals), logs, inputs, flags, *asked)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError(f"{folder / REQUEST}: its entry 'wishes' is not that of a fit.") from None
 

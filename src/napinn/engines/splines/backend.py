@@ -14,6 +14,7 @@ from napinn.engines.request import Request
 from napinn.engines.snapshot import Snapshot
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
+from napinn.engines.splines.discrepancy import discrepancy_of
 from napinn.engines.splines.engine import Engine, Fit, estimated_seconds
 from napinn.engines.splines.finish import fitted_model, judged, reliabilities
 from napinn.engines.splines.journal import Journal, Level
@@ -27,6 +28,7 @@ from napinn.engines.splines.uncertainty import uncertainty_of
 from napinn.errors import InputError
 from napinn.field.splines.banded import NotPositiveError
 from napinn.problem import Problem
+from napinn.results.discrepancy import Discrepancy
 from napinn.results.intervals import FieldSpread, Interval, Uncertainty
 from napinn.results.model import FittedModel
 from napinn.results.profiles import Profiles
@@ -60,6 +62,10 @@ class SplineBackend(Backend):
     def profiles(self, result: FitResult) -> Profiles:
         assert isinstance(result.model, SplineModel)
         return profiles_of(result, result.model)
+
+    def discrepancy(self, result: FitResult) -> Discrepancy:
+        assert isinstance(result.model, SplineModel)
+        return discrepancy_of(result, result.model)
 
     def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
         check_splines(problem, readings)

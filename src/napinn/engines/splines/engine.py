@@ -22,6 +22,7 @@ from napinn.engines.splines.descent import (
 from napinn.engines.splines.doubts import Doubt, doubts_of
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
+from napinn.engines.splines.roughness import FIRST_OF_SHRUNK
 from napinn.engines.splines.screening import Screen, screened
 from napinn.engines.splines.smoothing import Start, choose_start, finest, first_space, sharper, smooth_values, smoothed
 from napinn.engines.splines.solver import solve
@@ -182,6 +183,9 @@ class Engine:
             value, size = first_of_curve(system, state.coefficients, self.first, curve)
             self.first[curve.start : curve.start + curve.size] = curve.space.constant(value)
             self.roughness_weight[curve.sets] = FIRST_ROUGHNESS_WEIGHT / (1.0 if curve.space.positive else size) ** 2
+            if curve.space.shrunk:
+                self.roughness_weight[curve.sets] = FIRST_OF_SHRUNK[0]
+                self.roughness_weight[curve.sets[-1]] = FIRST_OF_SHRUNK[1]
 
     def _with_first_law(self, best: Attempt, start: Start) -> Level:
         """The best attempt with three points a cell, without faulty sensors, and with a learned law."""
@@ -285,7 +289,7 @@ class Engine:
                 attempt(f"given start × {factor:.2g}", start, self._times(factor), GIVEN_START)
             free = np.array([u.start is None and u.low is None and u.high is None for u in unknowns.values()], bool)
             for curve in self.task.curves:
-                free[curve.start : curve.start + curve.size] = not curve.space.positive and curve.varying.start is None
+                free[curve.start : curve.start + curve.size] = not curve.space.positive and curve.value is None
             if free.any():
                 attempt("other signs", start, np.where(free, -self.first, self.first), GIVEN_START)
         return found
@@ -391,8 +395,8 @@ def first_of_curve(
             sizes.append(float(np.sqrt(np.mean(rest.value**2) / square)))
     size = min((each for each in sizes if np.isfinite(each) and each > 0.0), default=1.0)
     value = values[int(np.argmin(sizes))] if sizes else size
-    if curve.varying.start is not None:
-        return curve.varying.start, max(size, abs(curve.varying.start))
+    if curve.value is not None:
+        return curve.value, max(size, abs(curve.value))
     return (value if value > 0.1 * size else size) if curve.space.positive else value, size
 
 

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.model import SplineModel
+from napinn.engines.splines.rebuilding import rebuilt_fit
 from napinn.engines.splines.solver import Solution, solve
 from napinn.engines.splines.system import State, System, Units, measured_units
-from napinn.engines.splines.task import Task
 from napinn.field.splines.banded import NotPositiveError
 from napinn.results.profiles import THRESHOLD, Profile
 from napinn.results.result import FitResult
-from napinn.results.verdicts import left_out
 
 FIRST_STEP = 0.6
 """Standard errors to the first value on either side."""
@@ -121,12 +119,7 @@ def profiles_of(result: FitResult, model: SplineModel) -> dict[str, Profile]:
     Args:
         result: the fit.
         model: its model."""
-    task = Task(result.problem, result.readings)
-    used = ~left_out(result.verdicts, len(result.readings))
-    system = System(task, model.space, 3, used, Meter(math.inf))
-    functions = [model.functions[curve.name].coefficients for curve in task.curves]
-    unknowns = np.concatenate([np.array([result.unknowns[name] for name in result.problem.unknowns]), *functions])
-    state = State(model.coefficients, unknowns, model.centres, model.scales, model.laws, model.roughness_weight)
+    system, state = rebuilt_fit(result, model)
     with np.errstate(all="ignore"):
         profiler = Profiler(system, state, model.tolerance)
         return {name: profiler.of(number) for number, name in enumerate(result.problem.unknowns)}

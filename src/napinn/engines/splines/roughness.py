@@ -17,6 +17,9 @@ TOGETHER, APART = 30, 80
 """Rounds in which all differences of a function share one roughness weight, and in which each jump then has its own."""
 SOFTEST, STIFFEST = 1e-9, 1e7
 """Times the largest curvature of the readings along a coefficient, between which a roughness weight stays."""
+FIRST_OF_SHRUNK = (1e4, 10.0)
+"""Roughness weights of a function whose size is penalised, in units of that size, of its differences and of its
+coefficients: at first it is smooth, and a third of its unit in size."""
 
 
 def chosen_roughness_weights(solution: Solution) -> np.ndarray:
@@ -36,7 +39,34 @@ def chosen_roughness_weights(solution: Solution) -> np.ndarray:
     penalty = solution.normal.roughness[np.ix_(chosen, chosen)]
     pull = (information + penalty) @ state.unknowns[chosen]
     found = _together(task, information, pull, chosen, state.roughness_weight)
+    if any(curve.space.shrunk for curve in task.curves):
+        other = _together(task, information, pull, chosen, _anew(task, state.roughness_weight))
+        found = max((found, other), key=lambda weights: _evidence(task, information, pull, chosen, weights))
     return _apart(task, information, pull, chosen, found)
+
+
+def _anew(task: Task, roughness_weight: np.ndarray) -> np.ndarray:
+    """The roughness weights with those of every shrunk function as at first. A function that vanished while the
+    equations were loose has the weights of no function, from which rounds do not find to those of a smooth one."""
+    found = roughness_weight.copy()
+    for curve in task.curves:
+        if curve.space.shrunk:
+            found[curve.sets] = FIRST_OF_SHRUNK[0]
+            found[curve.sets[-1]] = FIRST_OF_SHRUNK[1]
+    return found
+
+
+def _evidence(
+    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+) -> float:
+    """The logarithm of the marginal likelihood, up to a constant. Directions that no penalty holds are the same for
+    all weights."""
+    penalty = task.roughness_matrix(roughness_weight)[np.ix_(chosen, chosen)]
+    own = np.linalg.eigvalsh(penalty)
+    held = own > 1e-10 * max(float(own.max()), np.finfo(float).tiny)
+    _, logarithm = np.linalg.slogdet(information + penalty)
+    explained = float(pull @ _inverse(information + penalty) @ pull)
+    return 0.5 * (float(np.sum(np.log(own[held]))) - float(logarithm) + explained)
 
 
 def _information(solution: Solution, chosen: np.ndarray) -> np.ndarray:

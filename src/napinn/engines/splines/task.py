@@ -18,10 +18,10 @@ from napinn.noise.laws import Cauchy, Gaussian, Law
 from napinn.problem import Problem
 from napinn.problem.equations import Condition, Constant, Coordinate, Derivative, Equation, Given, Leaf, Varying, walk
 from napinn.problem.equations import Unknown as UnknownLeaf
-from napinn.problem.equations.tree import Expression
+from napinn.problem.equations.equation import from_tree
+from napinn.problem.equations.tree import Expression, Number, Product, Sum
 from napinn.problem.experiment import experiment_of
 from napinn.problem.unknown import Unknown
-from napinn.problem.varying import VaryingUnknown
 
 LEAST_DEGREE = 4
 """Of the splines along each coordinate; two more than the highest derivative where that is larger, so that the highest
@@ -40,8 +40,9 @@ class Curve:
     """An unknown function among the parameters of a task."""
 
     name: str
-    varying: VaryingUnknown
     space: FunctionSpace
+    value: float | None
+    """The constant that it starts from, where one is given."""
     start: int
     """The number of its first coefficient among all parameters."""
     first: int
@@ -66,6 +67,24 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
+class Source:
+    """A source term that is added to an equation to see whether the readings ask for it."""
+
+    name: str
+    equation: int
+    """The number of its equation among those of the task."""
+    space: FunctionSpace
+    unit: float
+    """The size of the equation's terms: the function is in units of it."""
+
+    def on_the_right_of(self, equation: Equation) -> Equation:
+        """The equation with this term on its right-hand side."""
+        leaf = Varying(self.name, self.space.names)
+        added = Product(((1, Number(self.unit)), (1, leaf)))
+        return from_tree(str(equation.source), equation.shown, Sum(((1, tree_of(equation)), (-1, added))))
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """What is to be fitted. Fields are in the order of `Problem.outputs`: measured ones first, then hidden ones."""
 
@@ -73,6 +92,8 @@ class Task:
     readings: Readings
     density: str = DENSITY
     """How the noise law is found: a name of `napinn.engines.catalogue.SPLINE_DENSITIES`."""
+    sources: tuple[Source, ...] = ()
+    """Terms that the equations of the problem do not have."""
 
     @property
     def working_law(self) -> Law:
@@ -162,7 +183,11 @@ class Task:
 
     @cached_property
     def equations(self) -> tuple[Equation, ...]:
-        return self.problem.written
+        added = {source.equation: source for source in self.sources}
+        return tuple(
+            added[number].on_the_right_of(equation) if number in added else equation
+            for number, equation in enumerate(self.problem.written)
+        )
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -196,12 +221,15 @@ class Task:
 
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
-        """The unknown functions."""
-        found, start, first = [], len(self.problem.unknowns), 0
+        """The unknown functions, then the source terms that are added."""
+        spaces: list[tuple[str, FunctionSpace, float | None]] = []
         for name, varying in self.problem.varying.items():
             ranges = [self.problem.coordinates[axis] for axis in varying.of]
-            space = function_space(varying.of, ranges, varying.positive, varying.steps)
-            found.append(Curve(name, varying, space, start, first))
+            spaces.append((name, function_space(varying.of, ranges, varying.positive, varying.steps), varying.start))
+        spaces += [(source.name, source.space, 0.0) for source in self.sources]
+        found, start, first = [], len(self.problem.unknowns), 0
+        for name, space, value in spaces:
+            found.append(Curve(name, space, value, start, first))
             start, first = start + space.size, first + len(space.penalties)
         return tuple(found)
 

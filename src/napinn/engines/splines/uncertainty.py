@@ -18,6 +18,7 @@ from scipy.special import ndtri, stdtrit
 
 from napinn.diagnostics.uncertainty.groups import groups_of
 from napinn.engines.splines.descent import Point
+from napinn.engines.splines.held_out import border_rows
 from napinn.engines.splines.journal import Level
 from napinn.engines.splines.learning import LEARNERS, LEAST_FLOOR, field_error
 from napinn.engines.splines.model import SplineSpread
@@ -216,14 +217,7 @@ def _prior_covariance(point: Point) -> np.ndarray:
 
 def _influence(point: Point) -> np.ndarray:
     """(border parameters, readings): the first-order change of each by a unit of a reading's score."""
-    system, normal = point.system, point.solution.normal
-    unknowns, active = len(point.state.unknowns), normal.active
-    through = system.rows.matrix @ point.solution.factor.solve(normal.border[:, active])
-    direct = np.zeros_like(through)
-    for column, number in enumerate(np.flatnonzero(active)):
-        if number >= unknowns:
-            direct[:, column] = np.where(system.scatter == number - unknowns, system.spread, 0.0)
-    return point.solution.covariance @ (direct - through).T
+    return point.solution.covariance @ border_rows(point.solution).T
 
 
 def _correlation(covariance: np.ndarray, active: np.ndarray) -> np.ndarray | None:

@@ -26,6 +26,8 @@ class FunctionSpace:
     names: tuple[str, ...]
     axes: tuple[Axis, ...]
     positive: bool
+    shrunk: bool = False
+    """Whether its size is penalised too, so that it vanishes where nothing asks for it."""
 
     @cached_property
     def size(self) -> int:
@@ -76,7 +78,7 @@ class FunctionSpace:
     @cached_property
     def penalties(self) -> list[np.ndarray]:
         """Rows whose squares are penalised, one set for each stiffness: differences of second order along each
-        coordinate, or each jump by itself."""
+        coordinate, or each jump by itself; then the coefficients themselves where the function is shrunk."""
         if self.jumps:
             return [row[None, :] for row in np.diff(np.eye(self.size), axis=0)]
         identities = [np.eye(axis.size) for axis in self.axes]
@@ -87,7 +89,7 @@ class FunctionSpace:
             for part in parts:
                 rows = np.kron(rows, part)
             found.append(rows)
-        return found
+        return [*found, np.eye(self.size)] if self.shrunk else found
 
 
 class Bases:
