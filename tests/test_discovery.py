@@ -10,6 +10,7 @@ import napinn
 from napinn.cli.main import run as main
 from napinn.discovery.discover import SURE_FIELD
 from napinn.discovery.polynomial import factor_between
+from napinn.discovery.posedness import ill_posed
 from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
 from napinn.discovery.search import WORTH, charge, worthwhile
 from napinn.discovery.smooth import smooth_field
@@ -185,6 +186,23 @@ def test_a_slight_term_is_not_claimed(share, claimed):
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(100, 2)))[0]
     left = basis @ np.array([1.0, share])
     assert Whitened(Columns(basis, left, np.zeros((0, 100, 3)))).claimable((0, 1)) == claimed
+
+
+@pytest.mark.parametrize(
+    ("side", "sizes", "ill"),
+    [
+        ("u_t", {"u_xx": 1.0}, False),
+        ("u_t", {"u_xx": -1.0}, True),
+        ("u_t", {"u_xxxx": 0.001, "d(u**2, x, x)": 1.0}, True),
+        ("u_t", {"u_xx": -1.0, "u_xxxx": -1.0, "u*u_x": -1.0}, False),
+        ("u_t", {"u_xx": -0.1, "u_xxx": -1.0}, True),
+        ("u_t", {"u_xx": -0.01, "d(u**2, x, x)": 1.0}, False),
+        ("u_tt", {"u_xx": -1.0}, False),
+    ],
+)
+def test_an_equation_under_which_short_waves_explode_is_told(side, sizes, ill):
+    terms = [read_term(text, HEAT) for text in sizes]
+    assert ill_posed(left_side(side, HEAT), terms, list(sizes.values()), ("t", "x")) == ill
 
 
 # ---- the whole -------------------------------------------------------------------------------------------

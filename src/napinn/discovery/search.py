@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from napinn.discovery.posedness import ill_posed
 from napinn.discovery.regress import Columns, Whitened, best_sets, sum_of_squares, whitened
 from napinn.discovery.smooth import Smooth
 from napinn.discovery.smoother import Measured
@@ -255,10 +256,13 @@ def _likeliest(
             continue
         values = system.corrected(chosen)
         inside = (*(wanted.terms[number] for number in chosen), *wanted.known)
-        covariance = weak.covariance(wanted.side, inside, np.concatenate([values, np.ones(len(wanted.known))]), noise)
+        sizes = np.concatenate([values, np.ones(len(wanted.known))])
+        if ill_posed(wanted.side, inside, list(sizes), weak.coordinates):
+            continue
+        covariance = weak.covariance(wanted.side, inside, sizes, noise)
         miss = columns.left - columns.terms[:, list(chosen)] @ values
         found.append((sum_of_squares(miss, covariance) / unit + price * len(chosen), chosen))
-    return min(found)[1]
+    return min(found, default=(0.0, ()))[1]
 
 
 class _Groups:
