@@ -295,6 +295,7 @@ def run(case: Case, seed: int) -> dict[str, Any]:
         "cannot": [check.name for check in found.checks if check.outcome.value == "cannot"],
         "found": {name: float(f"{value:.4g}") for name, value in result.unknowns.items()},
         "truth": dict(case.truth),
+        "commit": provenance()["commit"],
         "seconds": round(result.seconds, 1),
         "verify_seconds": round(time.perf_counter() - begun, 1),
     }

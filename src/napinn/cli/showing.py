@@ -1,4 +1,5 @@
-"""`napinn report`, `plot`, `animate` and `export`: what can be made of a finished run."""
+"""`napinn report`, `plot`, `animate` and `export`: what can be made of a finished run. What reads a run or draws it is
+imported once the names have been checked."""
 
 import json
 from collections.abc import Mapping
@@ -8,12 +9,8 @@ from typing import Any, TypeVar
 from rich.markup import escape
 
 from napinn.cli.console import Console
-from napinn.discovery.files import read_discovery
 from napinn.errors import InputError, nearest
-from napinn.report.html import write_report
-from napinn.runs.folder import load, read_by
-from napinn.runs.verification import read_verification
-from napinn.storage.outputs import output
+from napinn.storage.outputs import check_ending, output
 
 REPORT_FILES = (".html", ".htm")
 FIGURE_FILES = (".png", ".pdf", ".svg")
@@ -29,6 +26,12 @@ Named = TypeVar("Named")
 def report_command(run: Path, out: Path | None, overwrite: bool, as_json: bool) -> None:
     own = run / "report.html"
     path = out or own
+    check_ending(path, REPORT_FILES)
+    from napinn.discovery.files import read_discovery
+    from napinn.report.html import write_report
+    from napinn.runs.folder import load, read_by
+    from napinn.runs.verification import read_verification
+
     file = output(path, REPORT_FILES, overwrite=overwrite, reads=read_by(run), own=own)
     result = load(run)
     verification = read_verification(run)
@@ -38,8 +41,10 @@ def report_command(run: Path, out: Path | None, overwrite: bool, as_json: bool) 
 
 
 def plot_command(run: Path, what: str, field: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
+    check_ending(out, FIGURE_FILES)
     from napinn.report.figures import save
     from napinn.report.plot import FIGURES
+    from napinn.runs.folder import load, read_by
 
     draw = _chosen(what, FIGURES, "figure")
     file = output(out, FIGURE_FILES, overwrite=overwrite, reads=read_by(run))
@@ -49,6 +54,9 @@ def plot_command(run: Path, what: str, field: str | None, out: Path, overwrite: 
 
 
 def animate_command(run: Path, field: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
+    check_ending(out, ANIMATION_FILES)
+    from napinn.runs.folder import load, read_by
+
     file = output(out, ANIMATION_FILES, overwrite=overwrite, reads=read_by(run))
     result = load(run)
     from napinn.report.animation import animate
@@ -60,10 +68,10 @@ def animate_command(run: Path, field: str | None, out: Path, overwrite: bool, as
 
 
 def export_command(run: Path, what: str, flags: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
+    check_ending(out, _chosen(what, EXPORT_FILES, "export"))
     from napinn.data.flags import scheme_named
-    from napinn.runs.export import EXPORTS, export_readings
+    from napinn.runs.folder import load, read_by
 
-    export = _chosen(what, EXPORTS, "export")
     if flags is not None:
         if what != "readings":
             raise InputError("--flags are written to readings only; use --what readings.")
@@ -71,8 +79,10 @@ def export_command(run: Path, what: str, flags: str | None, out: Path, overwrite
     own = {"field": run / "field.nc", "readings": run / "readings.nc"}.get(what)
     file = output(out, EXPORT_FILES[what], overwrite=overwrite, reads=read_by(run), own=own)
     result = load(run)
+    from napinn.runs.export import EXPORTS, export_readings
+
     if flags is None:
-        note = file.write(lambda beside: export(result, beside))
+        note = file.write(lambda beside: EXPORTS[what](result, beside))
     else:
         note = file.write(lambda beside: export_readings(result, beside, flags))
     tell({"what": what, "file": str(out), "note": note}, f"{out}: {note}", as_json)

@@ -60,9 +60,7 @@ def output(
 
     `endings` are those that fit the content. `reads` are files and folders that the command or its run reads. `own` is
     the file that the same command writes into the run folder by default, which it may write again."""
-    if path.suffix.lower() not in endings:
-        named = ", ".join(ending for ending in endings if ending)
-        raise InputError(f"{path} does not fit what is written there; name a file that ends in {named}.")
+    check_ending(path, endings)
     try:
         target = path.resolve()
         there = os.path.lexists(target)
@@ -79,6 +77,16 @@ def output(
     if there and not overwrite and not mine:
         raise InputError(f"{path} already exists; choose another name or add --overwrite.")
     return Output(path, target)
+
+
+def check_ending(path: Path, endings: Sequence[str]) -> None:
+    """Refuse a name that does not fit the content.
+
+    :param path: As the user named it.
+    :param endings: Those that fit."""
+    if path.suffix.lower() not in endings:
+        named = ", ".join(ending for ending in endings if ending)
+        raise InputError(f"{path} does not fit what is written there; name a file that ends in {named}.")
 
 
 def _check_unread(path: Path, target: Path, reads: Iterable[Path]) -> None:
