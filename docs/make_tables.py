@@ -406,6 +406,18 @@ def handover() -> Iterator[str]:
             yield "| " + " | ".join(map(str, cells)) + " |"
 
 
+def rods_bound() -> Iterator[str]:
+    """The least error of the diffusivity of the two rods beside that of the fits."""
+    found = json.loads((RESULTS / "rods_bound.json").read_text(encoding="utf-8"))
+    demanded = found["demanded_percent"]
+    yield "| rods | least standard error | with known modes | of the fit | draws within " + f"{demanded:g} % at best |"
+    yield "|---|---|---|---|---|"
+    for name, row in found["rods"].items():
+        errors = ("least_error_percent", "least_error_percent_modes_known", "error_of_the_fit_percent")
+        cells = [f"{row[key]:.1f} %" for key in errors]
+        yield f"| {name} | " + " | ".join(cells) + f" | {100 * row['share_within_demand']:.0f} % |"
+
+
 def discrepancy() -> Iterator[str]:
     """How often right and wrong equations are called wrong, by kind of problem."""
     kinds = json.loads((RESULTS / "discrepancy.json").read_text(encoding="utf-8"))["summary"]
@@ -471,6 +483,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         handover,
         unknowns,
         discrepancy,
+        rods_bound,
     )
 }
 

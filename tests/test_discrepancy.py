@@ -13,7 +13,15 @@ import napinn
 from napinn import FitStatus, plot
 from napinn.engines.base import backend_of
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.discrepancy import MOST_PARTS, _parted, sources_of
+from napinn.engines.splines.discrepancy import (
+    MOST_IN_GROUP,
+    MOST_JUDGED,
+    MOST_PARTS,
+    _cut,
+    _drawn,
+    _parted,
+    sources_of,
+)
 from napinn.engines.splines.held_out import held_out_log_densities
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.source_terms import _summands
@@ -174,6 +182,19 @@ def test_many_groups_are_put_together(count: int) -> None:
     assert len(np.unique(label[label >= 0])) == MOST_PARTS
     assert label[-1] == -1
     assert bool(said) == (count > MOST_PARTS)
+
+
+@pytest.mark.parametrize(("readings", "groups"), [(MOST_IN_GROUP, 1), (MOST_IN_GROUP + 1, 2)])
+def test_large_groups_are_cut(readings: int, groups: int) -> None:
+    label = _cut(np.append(np.full(readings, 4), -1))
+    assert sorted(np.unique(label)) == [-1, *range(groups)]
+    assert np.all(np.diff(label[:-1]) >= 0)
+
+
+def test_as_many_groups_are_drawn_as_can_be_judged() -> None:
+    label = np.repeat(np.arange(100), 50)
+    assert np.count_nonzero(_drawn(label) >= 0) == MOST_JUDGED
+    np.testing.assert_array_equal(_drawn(label[:1000]), label[:1000])
 
 
 def test_terms_are_those_of_both_sides() -> None:

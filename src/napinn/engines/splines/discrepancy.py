@@ -41,6 +41,8 @@ STEPS, SMALL_GAIN = 16, 1e-3
 """Gauss–Newton steps at most, and nats below which they end: the gradient must vanish where readings are left out."""
 MOST_JUDGED = 2000
 """Readings that are held out. Groups are drawn by chance where there are more: each takes a solution of its own."""
+MOST_IN_GROUP = 300
+"""Readings that are left out at once: each needs a column of its own on the finest mesh."""
 MOST_PARTS = 30
 """In which readings are held out: as many as there are stretches of a single record."""
 TRIMMED = 0.1
@@ -121,7 +123,7 @@ def compared(before: Solution, after: Solution) -> tuple[float, float, str]:
         after: the end of the second."""
     used = before.system.used | after.system.used
     groups = groups_of(before.system.task.readings, used)
-    label, parts = _parted(_drawn(groups.label))
+    label, parts = _parted(_drawn(_cut(groups.label)))
     gains = held_out_log_densities(after, label) - held_out_log_densities(before, label)
     each = np.bincount(label[label >= 0], gains[label >= 0])
     each = np.sort(each[np.bincount(label[label >= 0]) > 0])
@@ -144,6 +146,17 @@ def _parted(label: np.ndarray) -> tuple[np.ndarray, str]:
     part = np.random.default_rng(1).permutation(len(numbers)) % MOST_PARTS
     found = np.where(label >= 0, part[np.searchsorted(numbers, np.maximum(label, numbers[0]))], -1)
     return found, f" in {MOST_PARTS} parts"
+
+
+def _cut(label: np.ndarray) -> np.ndarray:
+    """The labels with large groups cut into stretches of readings that follow each other."""
+    found, number = np.full(len(label), -1), 0
+    for group in np.unique(label[label >= 0]):
+        mine = np.flatnonzero(label == group)
+        for piece in np.array_split(mine, math.ceil(len(mine) / MOST_IN_GROUP)):
+            found[piece] = number
+            number += 1
+    return found
 
 
 def _drawn(label: np.ndarray) -> np.ndarray:
