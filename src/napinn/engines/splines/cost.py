@@ -20,6 +20,14 @@ BAND = 2.4e-8
 """Seconds an entry of the band."""
 FACTOR = 2e-11
 """Seconds a multiplication of the Cholesky factorisation."""
+MATRIX_FREE_FROM = 0.7
+"""Seconds of a step with a factorisation, from which conjugate gradients take its place."""
+ITERATIONS = 12
+"""Of conjugate gradients in a matrix-free step, which is usual."""
+SUBSTITUTION = 1.2e-9
+"""Seconds an entry of the band in one iteration."""
+STEPS_A_FACTOR = 10
+"""Matrix-free steps that one factor serves, which is usual."""
 
 
 class TooSlowError(RuntimeError):
@@ -51,6 +59,11 @@ def reading_seconds(space: Space, readings: int, groups: int) -> float:
 def band_seconds(space: Space) -> float:
     """Of forming and factoring the banded matrix."""
     return BAND * space.size * space.bandwidth + FACTOR * space.size * space.bandwidth**2
+
+
+def matrix_free_seconds(space: Space, direct: float) -> float:
+    """Of a matrix-free step, and its share of a factorisation that takes `direct` seconds."""
+    return direct / STEPS_A_FACTOR + ITERATIONS * SUBSTITUTION * space.size * space.bandwidth
 
 
 def equation_seconds(grid: PointGrid, equations: int) -> float:

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sparse
 
+from napinn.engines.splines.matrix_free import Iterative, MatrixFree, Preconditioner, border_of
 from napinn.engines.splines.system import CONDITION_TOLERANCE, MOST_AT_ONCE, Residual, State, System, Units
 from napinn.field.splines.banded import Banded, Factor, NotPositiveError
+from napinn.field.splines.factorised import ResidualRows
 from napinn.field.splines.space import Orders
 
 LEAST_GAIN = 0.05
 """Nats below which a further step is not worth its time: a twentieth of what one standard error costs."""
 MOST_DAMPINGS = 9
 """Factors of ten of damping before a step is given up: beyond, the step is below rounding."""
+MOST_HALVINGS = 7
+"""Of a matrix-free step before it is given up: what is left is below a hundredth of it."""
 FLOOR = 1e-9
 """Of the weight of the readings, added to the diagonal: a coefficient that nothing determines stays where it is."""
 SINGULAR = 1e-14
@@ -43,7 +47,7 @@ class Value:
 class Normal:
     """The normal equations at a state: banded for the coefficients, bordered by unknowns and locations."""
 
-    matrix: Banded
+    matrix: Banded | MatrixFree
     gradient: np.ndarray
     border: np.ndarray
     corner: np.ndarray
@@ -54,7 +58,7 @@ class Normal:
     roughness: np.ndarray
     """What the smoothness of unknown functions adds to `corner`."""
 
-    def schur(self, factor: Factor) -> np.ndarray:
+    def schur(self, factor: Factor | Iterative) -> np.ndarray:
         """The normal matrix of the active border parameters once the coefficients follow them."""
         border = self.border[:, self.active]
         return self.corner[np.ix_(self.active, self.active)] - border.T @ factor.solve(border)
@@ -70,7 +74,7 @@ class Solution:
     state: State
     value: Value
     normal: Normal
-    factor: Factor
+    factor: Factor | Iterative
     """Of the normal matrix without damping, which would make errors too small."""
     covariance: np.ndarray
     """Of the active border parameters."""
@@ -117,11 +121,26 @@ def _weight(system: System, tolerance: float) -> float:
 
 
 def linearise(
-    system: System, units: Units, tolerance: float, state: State, value: Value, free: bool | np.ndarray = True
+    system: System,
+    units: Units,
+    tolerance: float,
+    state: State,
+    value: Value,
+    free: bool | np.ndarray = True,
+    direct: bool = False,
 ) -> Normal:
-    """The normal equations at a state; `free` says which unknowns move."""
+    """The normal equations at a state; `free` says which unknowns move, `direct` that the matrix is formed on any
+    mesh."""
     space, unknowns, scales = system.space, len(state.unknowns), len(state.sigma)
-    matrix, size = Banded(space.size, space.bandwidth), unknowns + scales
+    size = unknowns + scales
+
+    def assembled() -> Banded:
+        matrix = linearise(system, units, tolerance, state, value, free, direct=True).matrix
+        assert isinstance(matrix, Banded)
+        return matrix
+
+    free_of_matrix = system.matrix_free and not direct
+    matrix = MatrixFree(space.size, assembled) if free_of_matrix else Banded(space.size, space.bandwidth)
     totals = np.zeros((space.size, 1 + unknowns))
     corner, border_gradient = np.zeros((size, size)), np.zeros(size)
     inside = [
@@ -154,13 +173,18 @@ def linearise(
     located = np.array([law.located for law in state.laws])[system.task.scatters.group]
     active = np.concatenate([free & (np.diag(corner)[:unknowns] > 0.0), located])
     scale = np.tile(system.count / (system.task.scale[: space.fields] ** 2 * space.functions), space.functions)
+    if isinstance(matrix, MatrixFree):
+        kept = system.preconditioner
+        if kept is None or not kept.serves(tolerance, active):
+            kept = system.preconditioner = Preconditioner(matrix.assembled(), border, corner, tolerance)
+        matrix.preconditioner = kept
     return Normal(matrix, gradient, border, corner, border_gradient, active, FLOOR * scale, rough)
 
 
 def _add_block(
     system: System,
     block: list[tuple[Residual, np.ndarray]],
-    matrix: Banded,
+    matrix: Banded | MatrixFree,
     totals: np.ndarray,
     corner: np.ndarray,
     gradient: np.ndarray,
@@ -170,6 +194,15 @@ def _add_block(
         return
     space, grid, task = system.space, block[0][0].grid, system.task
     right = np.concatenate([_right_sides(task.unknowns, residual, root) for residual, root in block], axis=1)
+    flat = right.reshape(-1, right.shape[2])
+    corner += flat[:, 1:].T @ flat[:, 1:]
+    gradient += flat[:, 1:].T @ flat[:, 0]
+    if isinstance(matrix, MatrixFree):
+        matrix.residuals.append(rows := _residual_rows(system, block))
+        parts = np.moveaxis(right.reshape(grid.cells, len(block), grid.points, -1), 1, 0)
+        for column in range(totals.shape[1]):
+            totals[:, column] += rows.transposed([grid.by_axis(part[..., column]) for part in parts])
+        return
     step = max(1, MOST_AT_ONCE // (len(block) * grid.points * len(space.all_offsets)))
     for start in range(0, grid.cells, step):
         part = slice(start, start + step)
@@ -180,9 +213,19 @@ def _add_block(
         rows = (grid.first[part, None] * space.fields + space.all_offsets).ravel()
         gather = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(space.size, len(rows)))
         totals += gather @ local.reshape(len(rows), -1)
-    flat = right.reshape(-1, right.shape[2])
-    corner += flat[:, 1:].T @ flat[:, 1:]
-    gradient += flat[:, 1:].T @ flat[:, 0]
+
+
+def _residual_rows(system: System, block: list[tuple[Residual, np.ndarray]]) -> ResidualRows:
+    """The weighted Jacobian of residuals on one grid."""
+    grid, task = block[0][0].grid, system.task
+    terms = [
+        [
+            (task.field_of[leaf.field], task.orders_of(leaf), grid.by_axis(slope * root))
+            for leaf, slope in residual.fields.items()
+        ]
+        for residual, root in block
+    ]
+    return ResidualRows(system.factorised(grid), terms)
 
 
 def _take_steps_in_logarithms(
@@ -219,7 +262,7 @@ def _jacobian(system: System, residual: Residual, root: np.ndarray, part: slice)
 def _add_readings(
     system: System,
     state: State,
-    matrix: Banded,
+    matrix: Banded | MatrixFree,
     gradient: np.ndarray,
     border: np.ndarray,
     corner: np.ndarray,
@@ -227,11 +270,13 @@ def _add_readings(
 ) -> None:
     unit, of_field = state.sigma[system.scatter] * system.spread, system.task.scatter_of_field
     weight, pull = system.curvature(state) / unit**2, system.score(state) / unit
-    if of_field is not None and state.laws[0].steady:
+    if isinstance(matrix, MatrixFree):
+        matrix.add_readings(system.at_readings, system.from_readings, weight)
+    elif of_field is not None and state.laws[0].steady:
         system.add_steady_normal(matrix, state.laws[0].curvature(np.zeros(1)) / state.sigma[of_field] ** 2)
     else:
         system.rows.add_normal(matrix, weight)
-    gradient -= system.rows.transposed @ pull
+    gradient -= system.from_readings(pull)
     for number, group in enumerate(system.task.scatters.group):
         if not state.laws[group].located:
             continue
@@ -239,7 +284,7 @@ def _add_readings(
         # A location of one moves a reading by its known spread.
         share = np.where(mine, system.spread, 0.0)
         prior = 1.0 / (LOCATION_PRIOR * state.sigma[number]) ** 2
-        border[:, column] = system.rows.transposed @ (weight * share)
+        border[:, column] = system.from_readings(weight * share)
         corner[column, column] = float(np.sum(weight * share**2)) + prior
         border_gradient[column] = prior * state.offsets[number] - float(np.sum(pull * share))
 
@@ -258,6 +303,9 @@ def solve(
     unknowns move, one for all or one each.
 
     Raises `NotPositiveError` where the normal equations have no solution, or an equation has no value at the state."""
+    if steps == 0:
+        # What is found from a kept state must not depend on what came before it.
+        system.preconditioner = None
     damping, value = 1e-6, evaluate(system, units, tolerance, state)
     if not np.isfinite(value.total):
         raise NotPositiveError
@@ -284,6 +332,8 @@ def _damped_step(
     system: System, units: Units, tolerance: float, state: State, value: Value, normal: Normal, damping: float
 ) -> tuple[State, Value, float] | None:
     """The next state, its value and the damping that it took; None where no damping lets the objective fall."""
+    if isinstance(normal.matrix, MatrixFree):
+        return _shortened_step(system, units, tolerance, state, value, normal, damping)
     for _ in range(MOST_DAMPINGS):
         try:
             moved = _step(system, state, normal, damping)
@@ -297,9 +347,36 @@ def _damped_step(
     return None
 
 
+def _shortened_step(
+    system: System, units: Units, tolerance: float, state: State, value: Value, normal: Normal, damping: float
+) -> tuple[State, Value, float] | None:
+    """The same by conjugate gradients, whose solution for another damping would cost as much as a step: the step is
+    halved instead. It points downhill however early the iterations ended."""
+    try:
+        whole = _step(system, state, normal, damping)
+    except (NotPositiveError, np.linalg.LinAlgError):
+        return None
+    for halvings in range(MOST_HALVINGS):
+        moved = _between(state, whole, 0.5**halvings)
+        after = evaluate(system, units, tolerance, moved)
+        if after.total < value.total + 1e-9 * abs(value.total):
+            return moved, after, damping
+    return None
+
+
+def _between(state: State, whole: State, share: float) -> State:
+    """The state at a share of the way; bounds hold, since they hold at both ends."""
+    if share == 1.0:
+        return whole
+    pairs = ((state.coefficients, whole.coefficients), (state.unknowns, whole.unknowns), (state.offsets, whole.offsets))
+    return state.moved(*(before + share * (after - before) for before, after in pairs))
+
+
 def _step(system: System, state: State, normal: Normal, damping: float) -> State:
     active, unknowns = normal.active, len(state.unknowns)
     factor = normal.matrix.factor(damping * normal.matrix.diagonal + normal.floor)
+    if isinstance(factor, Iterative):
+        return _iterative_step(system, state, normal, factor, damping)
     border = normal.border[:, active]
     solved = factor.solve(np.concatenate([normal.gradient[:, None], border], axis=1))
     moves = np.zeros(len(active))
@@ -313,6 +390,21 @@ def _step(system: System, state: State, normal: Normal, damping: float) -> State
     moves[:unknowns] = task.moves_between(state.unknowns, values)
     coefficients = state.coefficients - solved[:, 0] - solved[:, 1:] @ moves[active]
     return state.moved(coefficients, values, state.offsets + moves[unknowns:])
+
+
+def _iterative_step(system: System, state: State, normal: Normal, factor: Iterative, damping: float) -> State:
+    """Coefficients and border parameters together; where a bound stops an unknown, the coefficients once more."""
+    active, unknowns, task = normal.active, len(state.unknowns), system.task
+    border = border_of(normal.border, normal.corner, active, damping)
+    found = factor.moves(normal.gradient, border, normal.border_gradient[active], active)
+    own, moves = found[: system.space.size], np.zeros(len(active))
+    moves[active] = found[system.space.size :]
+    values = _inside_bounds(system, state.unknowns, task.after_moves(state.unknowns, moves[:unknowns]))
+    held = task.moves_between(state.unknowns, values)
+    if not np.allclose(held, moves[:unknowns], rtol=1e-9, atol=0.0):
+        moves[:unknowns] = held
+        own = -factor.solve(normal.gradient + border.columns @ moves[active])
+    return state.moved(state.coefficients + own, values, state.offsets + moves[unknowns:])
 
 
 def inverse(matrix: np.ndarray) -> np.ndarray:
@@ -347,13 +439,13 @@ def _inside_bounds(system: System, before: np.ndarray, after: np.ndarray) -> np.
     return np.clip(after, lowest, highest)
 
 
-def spent(solution: Solution, probes: int = 8) -> tuple[np.ndarray, np.ndarray]:
+def spent(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """By noise scale: how many parameters its readings pay for (the trace of the hat matrix, by random probes), and
     how many readings there are to pay, each counted by its weight."""
     system, state = solution.system, solution.state
     curvature = system.curvature(state)
     weight = curvature / (state.sigma[system.scatter] * system.spread) ** 2
-    signs = np.sign(np.random.default_rng(1).normal(size=(system.count, probes)))
+    signs = np.sign(np.random.default_rng(1).normal(size=(system.count, solution.factor.probes)))
     hat = system.rows.matrix @ solution.factor.solve(system.rows.transposed @ (signs * weight[:, None]))
     scales = len(state.sigma)
     parameters = np.bincount(system.scatter, np.mean(signs * hat, axis=1), minlength=scales)

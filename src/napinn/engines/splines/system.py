@@ -15,9 +15,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from napinn.engines.splines.cost import STEP, Meter, band_seconds, equation_seconds, reading_seconds
+from napinn.engines.splines.cost import (
+    MATRIX_FREE_FROM,
+    STEP,
+    Meter,
+    band_seconds,
+    equation_seconds,
+    matrix_free_seconds,
+    reading_seconds,
+)
+from napinn.engines.splines.matrix_free import Preconditioner
 from napinn.engines.splines.task import Curve, Task, tree_of
 from napinn.field.splines.banded import Banded, Pattern
+from napinn.field.splines.factorised import FactorisedGrid, ReadingTable, table_of
 from napinn.field.splines.functions import Bases
 from napinn.field.splines.space import Orders, PointGrid, Space, box_grid, face_grid
 from napinn.noise.laws import Law
@@ -115,6 +125,9 @@ class System:
         self.count = len(self.values)
         self.grid = box_grid(space, points)
         self._bases: dict[tuple[str, int], Bases] = {}
+        self._factorised: dict[int, FactorisedGrid] = {}
+        self.preconditioner: Preconditioner | None = None
+        """The last one, where steps are matrix-free."""
         self.rows = ReadingRows(space, task.points[used], self.field)
         self.faces = [
             face_grid(space, {task.axis_of[name]: place for name, place in condition.at.items()})
@@ -133,13 +146,43 @@ class System:
     @cached_property
     def step_seconds(self) -> float:
         """How long a Gauss–Newton step takes, by the model of cost."""
+        return matrix_free_seconds(self.space, self._direct_seconds) if self.matrix_free else self._direct_seconds
+
+    @cached_property
+    def _direct_seconds(self) -> float:
         readings = reading_seconds(self.space, self.count, len(self.rows.members))
         return STEP + readings + equation_seconds(self.grid, len(self.task.equations)) + band_seconds(self.space)
+
+    @cached_property
+    def matrix_free(self) -> bool:
+        """Whether steps are taken by conjugate gradients, because to form and factor the matrix takes long."""
+        return self._direct_seconds > MATRIX_FREE_FROM
+
+    def factorised(self, grid: PointGrid) -> FactorisedGrid:
+        """The matrices along the axes of one of the grids of this mesh."""
+        return self._factorised.setdefault(id(grid), FactorisedGrid(grid))
+
+    @cached_property
+    def table(self) -> ReadingTable | None:
+        """The readings as a table of places × instants, if they are one."""
+        return table_of(self.space, self.task.points[self.used], self.field)
 
     # ---- readings -------------------------------------------------------------------------------------------------
     def misfits(self, coefficients: np.ndarray) -> np.ndarray:
         """Reading minus field, over what is known of the spread of the reading."""
-        return (self.values - self.rows.matrix @ coefficients) / self.spread
+        return (self.values - self.at_readings(coefficients)) / self.spread
+
+    def at_readings(self, coefficients: np.ndarray) -> np.ndarray:
+        """(readings,): the measured field at each."""
+        if self.matrix_free and self.table is not None:
+            return self.table.times(coefficients)
+        return self.rows.matrix @ coefficients
+
+    def from_readings(self, values: np.ndarray) -> np.ndarray:
+        """(coefficients,): the transpose of `at_readings`."""
+        if self.matrix_free and self.table is not None:
+            return self.table.transposed(values)
+        return self.rows.transposed @ values
 
     def standardised(self, state: State) -> np.ndarray:
         return (self.misfits(state.coefficients) - state.offsets[self.scatter]) / state.sigma[self.scatter]

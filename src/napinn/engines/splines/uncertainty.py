@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 from scipy.special import ndtri, stdtrit
 
 from napinn.diagnostics.uncertainty.groups import groups_of
@@ -232,10 +231,7 @@ def _draws(point: Point, covariance: np.ndarray) -> np.ndarray:
     system, solution = point.system, point.solution
     random = np.random.default_rng(0)
     white = np.sqrt(noise_precision(point).variance) * random.normal(size=(system.space.size, DRAWS))
-    # The lower factor L of the normal matrix gives draws of covariance (L Lᵀ)⁻¹ as solutions of Lᵀ x = white.
-    (solve_triangular,) = get_lapack_funcs(("tbtrs",), dtype="d")
-    own, info = solve_triangular(solution.factor.lower, white, uplo="L", trans="T")
-    assert info == 0
+    own = solution.factor.half_solved(white)
     border = solution.normal.border[:, solution.normal.active]
     if border.shape[1]:
         values, vectors = np.linalg.eigh(covariance)

@@ -212,7 +212,7 @@ class PointGrid:
 
     def transposed(self, values: np.ndarray, orders: Orders) -> np.ndarray:
         """(functions,): the transpose of `values`, applied to point values."""
-        tensor = self._by_axis(values)
+        tensor = self.by_axis(values)
         for position in range(len(self.along)):
             matrix = self._matrix(position, orders[self.space.order[position]])
             tensor = _along(matrix.T.tocsr(), tensor, position)
@@ -236,12 +236,16 @@ class PointGrid:
         folded = tensor.reshape(pairs).transpose(*range(0, 2 * dimensions, 2), *range(1, 2 * dimensions, 2))
         return folded.reshape(self.cells, self.points)
 
-    def _by_axis(self, values: np.ndarray) -> np.ndarray:
+    @property
+    def axis_shape(self) -> tuple[int, ...]:
+        """Points along each axis, slow to fast."""
+        return tuple(cells * points for cells, points in zip(self.cell_shape, self.point_shape, strict=True))
+
+    def by_axis(self, values: np.ndarray) -> np.ndarray:
+        """(points…) with an axis for each coordinate, slow to fast, from (cells, points of a cell)."""
         dimensions = len(self.cell_shape)
         mixed = [index for position in range(dimensions) for index in (position, dimensions + position)]
-        folded = self.folded(values).transpose(mixed)
-        sizes = [cells * points for cells, points in zip(self.cell_shape, self.point_shape, strict=True)]
-        return folded.reshape(sizes)
+        return self.folded(values).transpose(mixed).reshape(self.axis_shape)
 
 
 def _along(matrix: sparse.csr_array, tensor: np.ndarray, position: int) -> np.ndarray:
