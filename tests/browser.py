@@ -57,7 +57,8 @@ def prefer(driver: Chrome, scheme: str) -> None:
 
 
 def visit(driver: Chrome, path: Path) -> None:
-    driver.get_log("browser"), driver.get_log("performance")
+    for log in ("browser", "performance"):
+        driver.get_log(log)  # And forget what came before.
     driver.get(path.as_uri())
     WebDriverWait(driver, 30).until(lambda d: d.execute_script("return document.documentElement.dataset.drawn"))
 

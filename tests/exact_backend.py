@@ -1,6 +1,8 @@
 """A kind of method that needs no network and no JAX: it "finds" u = size·exp(-k t) and Gaussian noise, as it is told.
 
 It stands for any representation of a field but a network, and shows all that such a one has to bring along."""
+# Where the contracts have properties, fields of a dataclass do.
+# pyright: reportIncompatibleMethodOverride=false
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -49,7 +51,7 @@ class Gaussian(NoiseLaw):
         return self.deviation
 
     def log_prob(self, misfits):
-        return stats.norm(0.0, self.scale).logpdf(misfits)
+        return stats.norm.logpdf(misfits, 0.0, self.scale)
 
     def support(self):
         return -np.inf, np.inf
@@ -79,7 +81,7 @@ class ExactModel(FittedModel):
 
     def derivatives(self, points, wanted):
         value = np.exp(-self.rate * points)
-        return {terms: sum((-self.rate) ** len(axes) * value for axes in terms) for terms in wanted}
+        return {terms: value * sum((-self.rate) ** len(axes) for axes in terms) for terms in wanted}
 
     @property
     def noise(self):
@@ -103,6 +105,7 @@ class Even(FieldSpread):
 class Known(Backend):
     def fit(self, request, options):
         method, readings = request.method, request.readings
+        assert isinstance(method, Exact)
         model = ExactModel(method.rate, method.noise, conditions=len(request.problem.conditions))
         predicted = model.values(readings.points)[:, 0]
         reliability = np.where(np.abs(readings.values - predicted) > 5.0 * method.noise, 0.0, 1.0)

@@ -215,7 +215,8 @@ def test_what_a_fit_will_be_is_one_sentence_or_nothing(tmp_path, monkeypatch):
 
 def test_a_damaged_analysis_does_not_hide_the_others(tmp_path):
     workspace = open_workspace(tmp_path)
-    workspace.example("growth"), workspace.example("rod")
+    workspace.example("growth")
+    workspace.example("rod")
     (workspace.listed()[0].folder / "analysis.json").write_text("{")
     (listed,) = Pages(workspace, fits.Fits(), str).home()["analyses"]
     assert listed["title"] == "Growth of a culture"

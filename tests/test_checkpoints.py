@@ -224,7 +224,7 @@ def test_time_already_spent_counts_after_a_resume(decay_problem, decay_readings,
         assert fit_state is not None
         spent.append(fit_state.seconds)
     assert spent[1] > spent[0] > 0.0
-    assert result.seconds >= spent[1]
+    assert result.seconds >= spent[1]  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def test_the_request_of_a_run_folder_is_the_one_that_was_made(decay_problem, tmp_path):

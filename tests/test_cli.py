@@ -268,7 +268,7 @@ def test_the_demo_ends_with_its_table_how_to_read_it_and_the_report(finished, ca
 def test_the_short_demo_trains_smaller_networks_for_fewer_steps(full, steps, width):
     for word in ("na_pinn", "pinn"):
         method = method_of(word, None, full)
-        assert (method.steps, method.backbone.width) == (steps, width)
+        assert (method.steps, method.backbone.width) == (steps, width)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):

@@ -27,7 +27,7 @@ PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations:
 TINY = {"backbone": MLP(8, 1), "collocation_batch": 16, "reading_batch": 64}
 
 
-def napinn(monkeypatch, capfd, *arguments):
+def napinn(monkeypatch, capfd, *arguments) -> tuple[object, str, str]:
     monkeypatch.setattr(sys, "argv", ["napinn", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
         main.run()

@@ -1,6 +1,7 @@
 """The default method: what it recovers, and what it does not depend on."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -34,11 +35,14 @@ def rod(count: int = 300, length: float = 1.0, time: float = 1.0, size: float = 
     noise[outlier] = rng.uniform(0.4, 1.0, outlier.sum())
     true = np.exp(-0.1 * np.pi**2 * t) * np.cos(np.pi * x) + 0.3 * x
     table = pd.DataFrame({"x": length * x, "t": time * t, "u": size * (true + noise + offset)})
-    unit = length**2 / time
-    problem = Problem(
-        {"x": (0.0, length), "t": (0.0, time)}, ("u",), ("u_t = D*u_xx",), {"D": Unknown(0.5 * unit, low=0.0)}
-    )
-    return problem, read_table(table, ("x", "t"), ("u",)), true, outlier
+    return heated(length, time), read_table(table, ("x", "t"), ("u",)), true, outlier
+
+
+@functools.cache
+def heated(length: float, time: float) -> Problem:
+    """One problem for all tests in the same units, so that their fits share programs."""
+    box = {"x": (0.0, length), "t": (0.0, time)}
+    return Problem(box, ("u",), ("u_t = D*u_xx",), {"D": Unknown(0.5 * length**2 / time, low=0.0)})
 
 
 def test_the_heat_equation_cannot_hold_a_constant_and_the_anchor_does():

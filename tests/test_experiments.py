@@ -180,7 +180,7 @@ def test_a_column_a_law_and_the_best_of_each():
 
 def test_the_coefficient_is_ranked_by_its_distance_to_the_truth():
     rows = table_of({("pinn", 0.05): [0.1], ("na_pinn", 0.05): [0.1]})
-    rows["unknowns"] = [{"eps": 0.29}, {"eps": 0.302}]
+    rows["unknowns"] = [{"eps": 0.29}, {"eps": 0.302}]  # pyright: ignore[reportCallIssue]
     text = coefficients(rows, "coefficient")
     assert "| na_pinn | **0.3020** / 0.2980 |" in text
     assert "| na_pinn | **0.0020** / 0.0021 |" in text

@@ -57,17 +57,17 @@ def test_figures_name_their_axes_and_show_the_fit(finished):
     for name in EVERY_FIT:
         assert all(axes.get_ylabel() for axes in plot.FIGURES[name](finished, None))
     (axes,) = plot.noise(finished)
-    area = sum(bar.get_width() * bar.get_height() for bar in axes.patches)
-    low = axes.patches[0].get_x()
+    area = sum(bar.get_width() * bar.get_height() for bar in axes.patches)  # pyright: ignore[reportAttributeAccessIssue]
+    low = axes.patches[0].get_x()  # pyright: ignore[reportAttributeAccessIssue]
     high = low + whole_width(axes)
     inside = (finished.misfits >= low) & (finished.misfits <= high)
     assert area == pytest.approx(inside.mean())
     assert inside[~finished.flagged].mean() > 0.99
     (axes,) = plot.parameters(finished)
-    assert axes.lines[0].get_ydata()[-1] == pytest.approx(finished.unknowns["k"])
+    assert axes.lines[0].get_ydata()[-1] == pytest.approx(finished.unknowns["k"])  # pyright: ignore[reportIndexIssue]
     (axes,) = plot.field(finished)
     t, u = axes.lines[0].get_data()
-    np.testing.assert_allclose(u, finished.field.at(t=t)["u"])
+    np.testing.assert_allclose(u, finished.field.at(t=t)["u"])  # pyright: ignore[reportCallIssue]
     with pytest.raises(InputError, match="no field 'w'"):
         plot.field(finished, "w")
 
@@ -102,7 +102,7 @@ def test_sensors_are_drawn_where_they_stand(names, drawn):
         assert (axes.get_xlabel(), axes.get_ylabel()) == drawn
         # Beside time there is a mark for every reading, otherwise one for every sensor.
         places = table[list(drawn)] if "t" in drawn else table.groupby("sensor")[list(drawn)].mean()
-        np.testing.assert_allclose(axes.collections[0].get_offsets(), places)
+        np.testing.assert_allclose(axes.collections[0].get_offsets(), places)  # pyright: ignore[reportCallIssue]
 
 
 @pytest.mark.parametrize("names", ["t", "xt", "xyt"])
@@ -160,7 +160,7 @@ def test_the_report_can_be_written_again(finished_run, tmp_path, monkeypatch, ca
 def test_an_animation_has_a_frame_for_every_instant(rod, tmp_path, monkeypatch):
     assert animate(rod, tmp_path / "rod.gif", "T") == 5
     with Image.open(tmp_path / "rod.gif") as gif:
-        assert gif.n_frames == 5
+        assert gif.n_frames == 5  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(InputError, match="install ffmpeg"):
         animate(rod, tmp_path / "rod.mp4", "T")

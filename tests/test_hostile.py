@@ -398,4 +398,4 @@ def test_every_coefficient_has_an_axis(finished):
     assert [panel.get_ylabel() for panel in panels] == list(names)
     assert len(panels[0].figure.axes) == 4
     (drawn,) = panels[1].lines[:1]
-    np.testing.assert_allclose(drawn.get_ydata(), history["small"])
+    np.testing.assert_allclose(drawn.get_ydata(), history["small"])  # pyright: ignore[reportCallIssue]

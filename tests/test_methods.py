@@ -91,7 +91,7 @@ def test_the_paper_preset_is_as_printed():
     ]  # fmt: skip
     assert method.steps == 30_000
     assert (method.collocation_batch, method.reading_batch) == (4_000, 1_000)
-    assert method.optimiser.rate == 1e-3
+    assert method.optimiser.rate == 1e-3  # pyright: ignore[reportAttributeAccessIssue]
     assert method.backbone == MLP(80, 5)
     assert method.gating is not None
     assert method.gating.density == EBM(32, 3, -10.0, 10.0, 1024, 1e-3)

@@ -78,7 +78,7 @@ def test_the_gated_loss_is_the_papers(learned, batch):
 
     r = np.array([float(y[0]) - float(u(learned, p)) for p, y in zip(batch.points, batch.values, strict=True)])
     sigma = 0.99 * 1.5 + 0.01 * r.std()
-    energy = lambda z: -np.array([float(state.network(jnp.array([[v]]))[0, 0]) for v in z])  # noqa: E731
+    energy = lambda z: -np.array([float(state.network(jnp.array([[v]]))[0, 0]) for v in z])  # noqa: E731  # pyright: ignore[reportIndexIssue]
     s = energy(np.clip(r / sigma, -10, 10))
     z = (s - s.mean()) / s.std()
     g = 1.0 / (1.0 + np.exp(-5.0 * (2.0 - z)))

@@ -50,7 +50,7 @@ def test_soap_is_adam_on_all_that_is_not_a_matrix():
         moves, ours = soap.update(slopes, ours)
         expected, theirs = adam.update(slopes, theirs)
         for name in parameters:
-            np.testing.assert_allclose(moves[name], expected[name], rtol=1e-6)
+            np.testing.assert_allclose(moves[name], expected[name], rtol=1e-6)  # pyright: ignore[reportCallIssue, reportIndexIssue]
 
 
 def test_soap_keeps_its_bases_orthonormal_and_finds_the_gradients_directions():
@@ -61,10 +61,10 @@ def test_soap_keeps_its_bases_orthonormal_and_finds_the_gradients_directions():
     for number in range(20):
         slope = jnp.asarray(np.outer(left, right) * (1 + number % 3))
         moves, state = update({"w": slope}, state)
-    (bases,) = state.bases
+    (bases,) = state.bases  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_allclose(bases.row_basis.T @ bases.row_basis, np.eye(6), atol=1e-10)
     assert abs(float(bases.row_basis[:, 0] @ left)) == pytest.approx(1.0, abs=1e-4)
-    assert np.isfinite(np.asarray(moves["w"])).all()
+    assert np.isfinite(np.asarray(moves["w"])).all()  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def test_a_gradient_of_zero_moves_nothing():

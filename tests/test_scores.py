@@ -164,12 +164,12 @@ def test_a_law_is_at_no_distance_from_itself(benchmark, noise, style):
 @pytest.mark.parametrize("shift", [-3.0, 0.0, 0.1, 1.0, 200.0])
 def test_the_distance_of_two_gaussians_is_known(unit, shift):
     expected = 2.0 * stats.norm.cdf(abs(shift) / 2.0) - 1.0
-    found = law_distance(stats.norm(shift * unit, unit).pdf, stats.norm(0.0, unit).pdf, unit)
+    found = law_distance(stats.norm(shift * unit, unit).pdf, stats.norm(0.0, unit).pdf, unit)  # pyright: ignore[reportAttributeAccessIssue]
     assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_learned_law_may_be_wider_than_the_nodes():
-    found = law_distance(stats.uniform(-500.0, 1000.0).pdf, stats.uniform(-1.0, 2.0).pdf, 1.0)
+    found = law_distance(stats.uniform(-500.0, 1000.0).pdf, stats.uniform(-1.0, 2.0).pdf, 1.0)  # pyright: ignore[reportAttributeAccessIssue]
     assert found == pytest.approx(1.0 - 2.0 / 1000.0, abs=1e-6)
 
 
@@ -207,7 +207,7 @@ def test_a_learned_law_counts_only_within_its_support(benchmark, corrupted, resu
     flat = Law(state, centred(corrupted.law.noise_std), law.rejection, law.noise_share)
     gated = replace(result.method, gating=Gating(ebm))
     end = 2.0 * corrupted.law.noise_std
-    expected = law_distance(stats.uniform(-end, 2.0 * end).pdf, corrupted.law.pdf, corrupted.law.noise_std)
+    expected = law_distance(stats.uniform(-end, 2.0 * end).pdf, corrupted.law.pdf, corrupted.law.noise_std)  # pyright: ignore[reportAttributeAccessIssue]
     found = score(with_network(result, law=flat, method=gated), benchmark, corrupted).law_distance
     assert found == pytest.approx(expected, abs=1e-3)
 

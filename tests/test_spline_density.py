@@ -45,7 +45,7 @@ def test_noise_of_two_peaks_is_found(density, two_peaks, tmp_path):
     assert result.unknowns["k"] == pytest.approx(DECAY, rel=0.03)
     save(result, tmp_path / "run")
     again = load(tmp_path / "run")
-    assert again.method.density == density
+    assert again.method.density == density  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_array_equal(again.noise["u"].pdf(places), found)
 
 

@@ -189,7 +189,7 @@ def test_steps_never_raise_the_objective_and_reach_a_stationary_point():
         state = solution.state
         totals.append(solution.value.total)
     assert all(after <= before * (1.0 + 1e-8) for before, after in itertools.pairwise(totals))
-    end = linearise(system, units, TOLERANCE, state, solution.value)
+    end = linearise(system, units, TOLERANCE, state, solution.value)  # pyright: ignore[reportPossiblyUnboundVariable]
     # The gain that a further step promises.
     full = np.concatenate([end.gradient, end.border_gradient[end.active]])
     assert 0.5 * full @ np.linalg.solve(whole_matrix(end, end.floor), full) < 1e-3 * (totals[0] - totals[-1])

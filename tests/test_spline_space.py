@@ -65,7 +65,7 @@ def test_the_jacobian_of_a_grid_has_the_columns_of_the_design_matrix(space):
         terms, wanted = [*terms, (orders, slope[part])], wanted + own
         alone = grid.jacobian([(orders, slope[part])], part)
         np.testing.assert_allclose(alone, own[part], rtol=1e-12, atol=1e-12 * np.abs(own).max())
-    np.testing.assert_allclose(grid.jacobian(terms, part), wanted[part], rtol=1e-12, atol=1e-11 * np.abs(wanted).max())
+    np.testing.assert_allclose(grid.jacobian(terms, part), wanted[part], rtol=1e-12, atol=1e-11 * np.abs(wanted).max())  # pyright: ignore[reportIndexIssue]
 
 
 def test_transposed_is_the_adjoint_of_values(space):

@@ -22,7 +22,7 @@ from napinn.engines.network.training.data import Data
 from napinn.engines.network.training.devices import everywhere, kept_everywhere
 from napinn.engines.network.training.optimisers import Constant
 from napinn.engines.network.training.phase_progress import PhaseProgress
-from napinn.engines.network.training.phases import Method, Phase, PhaseKind
+from napinn.engines.network.training.phases import Method, Phase, PhaseKind, RelativeCost
 from napinn.engines.network.training.steps import State, StepSchedule, first_moments, schedule_of, step_of
 from napinn.engines.snapshot import Snapshot
 from napinn.field.chunks import PIECE, in_chunks
@@ -30,6 +30,9 @@ from napinn.noise.likelihood import CLIP
 from napinn.problem import Problem
 
 Runner = Callable[..., tuple[State, Losses, Array]]
+FEWEST_SHARES = 512
+"""Rows of a schedule that a chunk is given at least: chunks of up to as many steps share one program, for some
+kilobytes."""
 
 
 class DivergedError(Exception):
@@ -190,8 +193,9 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
     """A function that runs some steps: the state after them, mean losses, and whether every number is finite.
 
     Fits of one problem by one method share its program, so that only the first of several seeds has to compile; and so
-    do phases that differ in their length, rate or equation_factors alone."""
+    do phases that differ in their length, rate or equation_factors alone, and methods that differ in their phases."""
     # None of these is part of the program.
+    parts = replace(method, phases=(), minutes=None, log_every=1, rejection=RelativeCost(), held_out=0.0, sensors=None)
     bare = replace(
         phase,
         name=phase.kind.value,
@@ -201,13 +205,15 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
         patience=None,
         screen=None,
     )
-    run_chunk = _runner(Itself(problem), replace(method, minutes=None), bare)
+    run_chunk = _runner(Itself(problem), parts, bare)
 
     def run(
         state: State, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
     ) -> tuple[State, Losses, Array]:
-        # All chunks are given as many shares, and the count as an array, so that a short last one compiles nothing.
-        done = np.minimum(begun + each * np.arange(max(count, method.log_every)), 1.0)
+        # All chunks are given as many shares, and the count as an array, so that a short last one compiles nothing;
+        # a power of two, so that few lengths of a chunk compile anew.
+        given = 1 << (max(count, method.log_every, FEWEST_SHARES) - 1).bit_length()
+        done = np.minimum(begun + each * np.arange(given), 1.0)
         shares = schedule_of(phase, done, data.points.dtype)
         return run_chunk(state, data, cached, jnp.asarray(count, jnp.int32), shares)
 
