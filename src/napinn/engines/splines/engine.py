@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,18 +22,16 @@ from napinn.engines.splines.doubts import Doubt, doubts_of
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
 from napinn.engines.splines.screening import Screen, screened
+from napinn.engines.splines.sizes import box_sizes, first_of_curve, natural_sizes
 from napinn.engines.splines.smoothing import Start, choose_start, finest, first_space, sharper, smooth_values, smoothed
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.system import State, System, Units, measured_units
-from napinn.engines.splines.task import Curve, Task, tree_of
+from napinn.engines.splines.task import Task
 from napinn.engines.splines.weak_form import weak_start
 from napinn.field.splines.banded import NotPositiveError
 from napinn.field.splines.space import Space
 from napinn.noise.laws import Cauchy
 from napinn.noise.mixture import Mixture
-from napinn.problem.equations import Constant, Derivative, Leaf
-from napinn.problem.equations import Unknown as UnknownLeaf
-from napinn.problem.equations.gradient import value_and_partials
 
 FIRST_END, FIRST_END_CLOSE = 0.03, 0.003
 """The tolerance at which starts are compared; tighter where it costs little, with one axis, and with few readings,
@@ -82,9 +79,6 @@ FIRST_ROUGHNESS_WEIGHT = 1e6
 than a thousandth."""
 ROUGHNESS_ROUNDS = 8
 """Of unknown functions and their roughness weights in turn, at most."""
-NOTHING = 1e-30
-"""A positive function that is as good as absent."""
-
 StagedWatch = Callable[[Point, str, str], None]
 """Is told of every point, what happened there, and of the stage: which start is tried, or which one is continued."""
 
@@ -365,83 +359,6 @@ class Engine:
             if np.all(np.abs(point.state.sigma / before - 1.0) < 0.01):
                 break
         return point
-
-
-def first_of_curve(
-    system: System, coefficients: np.ndarray, parameters: np.ndarray, curve: Curve
-) -> tuple[float, float]:
-    """The constant from which an unknown function starts, and the size at which it matters.
-
-    Args:
-        system: on the first mesh.
-        coefficients: of the smoothed readings.
-        parameters: where unknowns and functions start so far.
-        curve: the function."""
-    inside = slice(curve.start, curve.start + curve.size)
-    none, one = parameters.copy(), parameters.copy()
-    none[inside] = curve.space.constant(NOTHING if curve.space.positive else 0.0)
-    one[inside] = curve.space.constant(1.0)
-    values, sizes = [], []
-    for rest, whole in zip(system.residuals(coefficients, none), system.residuals(coefficients, one), strict=True):
-        slope = whole.value - rest.value
-        square = float(np.mean(slope**2))
-        if square > 0.0 and np.isfinite(square):
-            values.append(-float(np.mean(slope * rest.value)) / square)
-            sizes.append(float(np.sqrt(np.mean(rest.value**2) / square)))
-    size = min((each for each in sizes if np.isfinite(each) and each > 0.0), default=1.0)
-    value = values[int(np.argmin(sizes))] if sizes else size
-    if curve.varying.start is not None:
-        return curve.varying.start, max(size, abs(curve.varying.start))
-    return (value if value > 0.1 * size else size) if curve.space.positive else value, size
-
-
-def natural_sizes(system: System, state: State) -> np.ndarray:
-    """The size at which each unknown matters at the smoothed field, beside the terms without unknowns; infinite where
-    there are none. An unknown that only multiplies others matters where these have the sizes found for them."""
-    absent = np.zeros(len(system.task.unknowns))
-    rests = [residual.value for residual in system.residuals(state.coefficients, absent)]
-    found = _sizes_beside(system, state, absent, rests)
-    others = np.where(np.isfinite(found), found, 0.0)
-    return np.where(np.isfinite(found), found, _sizes_beside(system, state, others, rests))
-
-
-def _sizes_beside(system: System, state: State, unknowns: np.ndarray, rests: list[np.ndarray]) -> np.ndarray:
-    """For each unknown, the least size at which its term is as large as the rest of an equation; infinite for one that
-    does not change any equation at these unknowns."""
-    residuals = system.residuals(state.coefficients, unknowns)
-    found = []
-    for name in system.task.unknowns:
-        sizes = [np.inf]
-        for residual, rest in zip(residuals, rests, strict=True):
-            slope = float(np.mean(residual.unknowns.get(name, np.zeros(1)) ** 2))
-            size = float(np.sqrt(np.mean(rest**2) / slope)) if slope > 0.0 else np.inf
-            sizes.extend([size] if np.isfinite(size) and size > 0.0 else [])
-        found.append(min(sizes))
-    return np.array(found)
-
-
-def box_sizes(task: Task) -> np.ndarray:
-    """The size at which each unknown matters where every field varies by its scale over the box."""
-
-    def value(leaf: Leaf) -> Any:
-        match leaf:
-            case Derivative(name, _):
-                return task.scale[task.field_of[name]] / float(np.prod(task.lengths ** np.array(task.orders_of(leaf))))
-            case UnknownLeaf():
-                return 0.0
-            case Constant(_, number):
-                return number
-            case _:
-                return 1.0
-
-    found = np.full(len(task.unknowns), np.inf)
-    for equation in task.equations:
-        rest, slopes = value_and_partials(tree_of(equation), value)
-        for number, name in enumerate(task.unknowns):
-            slope = abs(float(slopes.get(UnknownLeaf(name), 0.0)))
-            ratio = abs(float(rest)) / slope if slope > 0.0 else np.inf
-            found[number] = min(found[number], ratio if ratio > 0.0 else np.inf)
-    return found
 
 
 def estimated_seconds(task: Task) -> float:
