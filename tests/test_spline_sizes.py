@@ -23,14 +23,14 @@ def fitted(equation: str, path: np.ndarray, times: np.ndarray, *names: str) -> d
 
 
 def test_an_unknown_that_only_multiplies_another_has_a_size() -> None:
-    times = np.linspace(0.0, 10.0, 60)
+    times = np.linspace(0.0, 10.0, 120)
     found = fitted("u_t = a*(b - u)", 20.0 + 60.0 * np.exp(-0.35 * times), times, "a", "b")
     assert found["a"] == pytest.approx(0.35, rel=0.02)
     assert found["b"] == pytest.approx(20.0, rel=0.02)
 
 
 def test_an_unknown_that_divides_has_the_size_of_what_it_divides() -> None:
-    times = np.linspace(0.0, 10.0, 60)
+    times = np.linspace(0.0, 10.0, 120)
     found = fitted("u_t = r*u*(1 - u/K)", 9e3 / (1.0 + 40.0 * np.exp(-0.9 * times)), times, "r", "K")
     assert found["r"] == pytest.approx(0.9, rel=0.02)
     assert found["K"] == pytest.approx(9e3, rel=0.02)
