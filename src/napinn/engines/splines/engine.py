@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,50 +18,23 @@ from napinn.engines.splines.descent import (
     rebuilt,
     with_noise_level,
 )
-from napinn.engines.splines.doubts import Doubt, doubts_of
+from napinn.engines.splines.doubts import Doubt
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
-from napinn.engines.splines.roughness import FIRST_OF_SHRUNK
 from napinn.engines.splines.screening import Screen, screened
-from napinn.engines.splines.smoothing import Start, choose_start, finest, first_space, sharper, smooth_values, smoothed
+from napinn.engines.splines.smoothing import Start, choose_start, first_space
 from napinn.engines.splines.solver import solve
-from napinn.engines.splines.system import State, System, Units, measured_units
-from napinn.engines.splines.task import Curve, Task, tree_of
-from napinn.engines.splines.term_sizes import term_sizes
-from napinn.engines.splines.weak_form import weak_start
+from napinn.engines.splines.starts import Attempt, Starts
+from napinn.engines.splines.system import System, Units, measured_units
+from napinn.engines.splines.task import Task
 from napinn.field.splines.banded import NotPositiveError
-from napinn.field.splines.space import Space
-from napinn.noise.laws import Cauchy
 from napinn.noise.mixture import Mixture
-from napinn.problem.equations import Constant, Derivative, Leaf
-from napinn.problem.equations import Unknown as UnknownLeaf
-from napinn.problem.equations.gradient import value_and_partials
 
-FIRST_END, FIRST_END_CLOSE = 0.03, 0.003
-"""The tolerance at which starts are compared; tighter where it costs little, with one axis, and with few readings,
-whose field little else holds."""
-GIVEN_START = 0.03
-"""The tolerance at which a descent from given unknowns begins: looser, the readings would pull them away."""
-FEW = 100
-"""Readings below which several starts are always tried."""
-OTHER_STARTS = (3.0, 1.0 / 3.0)
-"""Factors of the given start that are tried when others are doubtful."""
-SETTLED_PRICE = 2.0
-"""Nats that the equations may cost an attempt with one axis before other starts are tried. In the valley of the right
-unknowns the price falls as the square of the tolerance and is below one nat at its end, unless the noise is below some
-hundredths; in valleys where the field cuts off spikes it stays at four to thirty."""
-MOST_IN_DOUBT = 1_000
-"""Coefficients a field of these other starts: in a wrong valley refinement has no end."""
-LOOSELY_HELD = 0.15
-"""Share of the readings that parameters use up, above which the equations hardly hold the field, so that the unknowns
-of one start prove little."""
 LAST = {1: 3e-4, 2: 1e-3, 3: 1e-3}
 """The final tolerance by the number of axes."""
 LAST_WITH_JUMPS = 0.01
 """The final tolerance where an unknown function jumps: the field then has a kink, which no mesh of smooth functions
 meets to a thousandth."""
-FAR = 10.0
-"""Times the size at which an unknown matters, beyond which its start does not count as the size of its terms."""
 MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
@@ -79,30 +51,10 @@ FIRST_STEPS = 40
 USUAL_STEPS = {1: 800, 2: 1000, 3: 150}
 """Steps of a whole fit in units of one at the first mesh, by the number of axes: the mesh grows on the way. The first
 two were chosen by the cases of the gallery (`python benchmarks/time_estimates.py`)."""
-FIRST_ROUGHNESS_WEIGHT = 1e6
-"""Of unknown functions, in units of their size: at first they are straight lines, and none of their jumps is larger
-than a thousandth."""
 ROUGHNESS_ROUNDS = 8
 """Of unknown functions and their roughness weights in turn, at most."""
-NOTHING = 1e-30
-"""A positive function that is as good as absent."""
-
 StagedWatch = Callable[[Point, str, str], None]
 """Is told of every point, what happened there, and of the stage: which start is tried, or which one is continued."""
-
-
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    name: str
-    level: Level
-    least: Units
-    """The units of the smoothed field that it began with."""
-    doubts: list[Doubt]
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing makes it doubtful and the equations hold its field."""
-        return not self.doubts and self.level.share <= LOOSELY_HELD
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,27 +80,24 @@ class Engine:
     ) -> None:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
         self.journal = journal or Journal()
-        self.first = np.ones(len(task.unknowns))
-        """Where the unknowns start."""
-        self.natural = np.full(len(task.unknowns), np.inf)
-        """The size at which each matters."""
-        self.roughness_weight = np.ones(sum(len(curve.rows) for curve in task.curves))
-        """Of unknown functions, at first."""
-        self.all = np.ones(len(task.readings), bool)
         self.start: Start | None = None
         self.stage = "smoothed readings"
         """What is being done, in the words of a progress line."""
         self.meter = Meter(FIRST_BUDGET)
+        self.starts = Starts(task, self._told, self._begin, self.journal, self.meter)
+
+    def _begin(self, stage: str) -> None:
+        self.stage = stage
 
     def run(self) -> Fit:
         task = self.task
         most = MOST[task.dimensions]
         start = self.start = choose_start(task, self.seed, most // task.fields, self.meter)
-        self._find_first(start)
-        attempts = self._attempts(start, min(MOST_AT_FIRST * task.fields, most))
+        self.starts.find_first(start)
+        attempts = self.starts.attempts(start, min(MOST_AT_FIRST * task.fields, most), self._last)
         if not attempts:
             raise NotPositiveError
-        best = self._best(attempts)
+        best = self.starts.best(attempts)
         self.stage = f"continuing '{best.name}'" if len(attempts) > 1 else f"start '{best.name}'"
         least = best.least
         level = self._with_first_law(best, start)
@@ -161,31 +110,13 @@ class Engine:
         if task.curves:
             point = self._with_stiffness(point, least)
         drift = self._drift(point, least, most)
-        return Fit(point, least, start, self._doubts(point, start), attempts, descent.full, drift)
+        return Fit(point, least, start, self.starts.doubts(point, start), attempts, descent.full, drift)
 
     @property
     def _last(self) -> float:
         """The final tolerance."""
         jumps = any(curve.space.jumps for curve in self.task.curves)
         return max(LAST[self.task.dimensions], LAST_WITH_JUMPS if jumps else 0.0)
-
-    def _find_first(self, start: Start) -> None:
-        """Where the unknowns start: as given, or at the size at which they matter."""
-        system, state = self._smoothed(start)
-        self.natural = np.where(self.task.of_curves, np.inf, natural_sizes(system, state))
-        if self.task.problem.observables:
-            # Behind a mean, fields are constant at first, and show no size at which an unknown matters.
-            self.natural = np.where(np.isfinite(self.natural), self.natural, box_sizes(self.task))
-        usual = np.where(np.isfinite(self.natural), self.natural, 1.0)
-        unknowns = self.task.parameters.values()
-        self.first = np.array([each.started(size) for each, size in zip(unknowns, usual, strict=True)])
-        for curve in self.task.curves:
-            value, size = first_of_curve(system, state.coefficients, self.first, curve)
-            self.first[curve.start : curve.start + curve.size] = curve.space.constant(value)
-            self.roughness_weight[curve.sets] = FIRST_ROUGHNESS_WEIGHT / (1.0 if curve.space.positive else size) ** 2
-            if curve.space.shrunk:
-                self.roughness_weight[curve.sets] = FIRST_OF_SHRUNK[0]
-                self.roughness_weight[curve.sets[-1]] = FIRST_OF_SHRUNK[1]
 
     def _with_first_law(self, best: Attempt, start: Start) -> Level:
         """The best attempt with three points a cell, without faulty sensors, and with a learned law."""
@@ -230,124 +161,15 @@ class Engine:
             return kept
         most = MOST[self.task.dimensions] // self.task.fields
         start = self.start or choose_start(self.task, self.seed, most, self.meter)
-        self._find_first(start)
-        system, state = self._smoothed(start)
+        self.starts.find_first(start)
+        system, state = self.starts.smoothed_state(start)
         return Level(system, state, 1.0, np.inf, 0.0, 0.0, np.full(len(state.unknowns), np.inf))
 
     def _told(self, point: Point, happened: str) -> None:
         self.watch(point, happened, self.stage)
 
-    def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
-        return doubts_of(point, start, self.first, self.natural)
-
-    def _attempts(self, start: Start, most: int) -> list[Attempt]:
-        """Descents from different unknowns and meshes, as many as there is doubt."""
-        few, single = len(self.task.readings) < FEW, self.task.dimensions == 1
-        unknowns = self.task.parameters
-        end = max(FIRST_END_CLOSE if few or single else FIRST_END, self._last)
-        found: list[Attempt] = []
-
-        def attempt(
-            name: str, first: Start, given: np.ndarray | None, tolerance: float, coefficients: int = most
-        ) -> None:
-            """From given unknowns, or where there are none from those of the weak form."""
-            self.stage = f"start '{name}'"
-            system, state = self._smoothed(first)
-            # A start of 1 where 1e-4 is right must not make the equations look large, and so loosely met.
-            small = np.sign(self.first) * np.minimum(np.abs(self.first), FAR * self.natural)
-            small = np.where(self.task.expected, self.first, small)
-            least = measured_units(system, replace(state, unknowns=small))
-            try:
-                if given is None:
-                    given = weak_start(system, state, least)
-                    given = None if given is None else self.task.near_priors(given)
-                begun = state if given is None else replace(state, unknowns=given)
-                level = Descent(name, least, coefficients, self._told, self.journal).run(system, begun, tolerance, end)
-            except (NotPositiveError, np.linalg.LinAlgError):
-                return
-            found.append(Attempt(name, level, least, self._doubts(level, start)))
-
-        def doubtful() -> bool:
-            return not any(each.sound for each in found)
-
-        def settled() -> bool:
-            return any(each.sound and each.level.price < SETTLED_PRICE for each in found)
-
-        attempt("weak form", start, None, 1.0)
-        self.meter.limit = float("inf")
-        if few or single or (doubtful() and self.task.dimensions == 2):
-            finer = sharper(self.task, start)
-            if finer.cells != start.cells:
-                attempt("weak form, sharper", finer, None, 1.0)
-        for name, other in finest(self.task, start).items() if single else ():
-            if not settled():
-                attempt(name, other, None, 1.0, min(most, MOST_IN_DOUBT * self.task.fields))
-        if few or doubtful():
-            attempt("given start", start, self.first, GIVEN_START)
-        if few or doubtful():
-            for factor in OTHER_STARTS:
-                attempt(f"given start × {factor:.2g}", start, self._times(factor), GIVEN_START)
-            free = np.array([u.start is None and u.low is None and u.high is None for u in unknowns.values()], bool)
-            for curve in self.task.curves:
-                free[curve.start : curve.start + curve.size] = not curve.space.positive and curve.value is None
-            if free.any():
-                attempt("other signs", start, np.where(free, -self.first, self.first), GIVEN_START)
-        return found
-
-    def _times(self, factor: float) -> np.ndarray:
-        """The first values times a factor; a positive function has its logarithm among them."""
-        found = factor * self.first
-        for curve in self.task.curves:
-            if curve.space.positive:
-                found[curve.start : curve.start + curve.size] = curve.of(self.first) + np.log(factor)
-        return found
-
-    def _smoothed(self, start: Start) -> tuple[System, State]:
-        """The smoothed readings on the first mesh; hidden fields are constant."""
-        task = self.task
-        space = first_space(task, start.cells, task.fields)
-        measured = smoothed(task, space.with_fields(task.measured), start.roughness_weight, self.meter)
-        coefficients = np.tile(task.centre, (space.functions, 1))
-        coefficients[:, : task.measured] = measured.reshape(-1, task.measured)
-        self._start_indirect(space, coefficients, start.roughness_weight)
-        held_out = start.held_out if task.groups == 1 else np.array(start.by_group)[task.scatters.group]
-        sigma = held_out * task.noise_unit
-        offsets = np.zeros(len(sigma))
-        state = State(coefficients.ravel(), self.first, offsets, sigma, task.working_laws, self.roughness_weight)
-        # Two points a cell: a coarse mesh must not lock.
-        return System(task, space, 2, self.all, self.meter), state
-
-    def _start_indirect(self, space: Space, coefficients: np.ndarray, roughness_weight: float) -> None:
-        """Hidden fields behind observables, from the smoothed observables."""
-        task, single = self.task, space.with_fields(1)
-
-        def observed(number: int) -> np.ndarray:
-            places = task.points[task.readings.field_index == number]
-            return single.design(places, 0) @ coefficients[:, number]
-
-        for name, number, values in task.inverted(observed):
-            field = task.field_of[name]
-            places = task.points[task.readings.field_index == number]
-            coefficients[:, field] = smooth_values(single, places, values, float(task.scale[field]), roughness_weight)
-
-    def _best(self, attempts: list[Attempt]) -> Attempt:
-        """Of the sound attempts, or of those without doubts, or of all: the least robust loss at a
-        common noise level, plus the price of the equations and, as BIC counts them, the parameters that the readings
-        pay for."""
-        undoubted = [attempt for attempt in attempts if not attempt.doubts]
-        attempts = [attempt for attempt in attempts if attempt.sound] or undoubted or attempts
-        sigma = np.min([attempt.level.state.sigma for attempt in attempts], axis=0)
-        each = 0.5 * np.log(len(self.task.readings))
-
-        def score(attempt: Attempt) -> float:
-            level, system, state = attempt.level, attempt.level.system, attempt.level.state
-            standard = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / sigma[system.scatter]
-            return float(np.sum(Cauchy().loss(standard))) + level.price + each * level.parameters
-
-        return min(attempts, key=score)
-
     def _with_law(self, point: Point, start: Start, least: Units) -> Point:
-        return point if self._doubts(point, start) else learn_law(point, least, self._told)
+        return point if self.starts.doubts(point, start) else learn_law(point, least, self._told)
 
     def _with_stiffness(self, point: Point, least: Units) -> Point:
         """Unknown functions and their roughness_weight in turn, until both stand still."""
@@ -370,82 +192,6 @@ class Engine:
             if np.all(np.abs(point.state.sigma / before - 1.0) < 0.01):
                 break
         return point
-
-
-def first_of_curve(
-    system: System, coefficients: np.ndarray, parameters: np.ndarray, curve: Curve
-) -> tuple[float, float]:
-    """The constant from which an unknown function starts, and the size at which it matters.
-
-    Args:
-        system: on the first mesh.
-        coefficients: of the smoothed readings.
-        parameters: where unknowns and functions start so far.
-        curve: the function."""
-    inside = slice(curve.start, curve.start + curve.size)
-    none, one = parameters.copy(), parameters.copy()
-    none[inside] = curve.space.constant(NOTHING if curve.space.positive else 0.0)
-    one[inside] = curve.space.constant(1.0)
-    values, sizes = [], []
-    for rest, whole in zip(system.residuals(coefficients, none), system.residuals(coefficients, one), strict=True):
-        slope = whole.value - rest.value
-        square = float(np.mean(slope**2))
-        if square > 0.0 and np.isfinite(square):
-            values.append(-float(np.mean(slope * rest.value)) / square)
-            sizes.append(float(np.sqrt(np.mean(rest.value**2) / square)))
-    size = min((each for each in sizes if np.isfinite(each) and each > 0.0), default=1.0)
-    value = values[int(np.argmin(sizes))] if sizes else size
-    if curve.value is not None:
-        return curve.value, max(size, abs(curve.value))
-    return (value if value > 0.1 * size else size) if curve.space.positive else value, size
-
-
-def natural_sizes(system: System, state: State) -> np.ndarray:
-    """The size at which each unknown matters at the smoothed field, beside the terms without unknowns; infinite where
-    there are none."""
-    task = system.task
-    absent = system.residuals(state.coefficients, np.zeros(len(task.unknowns)))
-    found = {}
-    for name in task.unknowns:
-        sizes = []
-        for residual in absent:
-            slope, rest = residual.unknowns.get(name), residual.value
-            # Without a slope the other unknowns, which are zero here, multiply this one.
-            if slope is None or not np.any(slope):
-                continue
-            ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
-            sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
-        found |= {name: min(sizes)} if sizes else {}
-
-    def size_of(leaf: Leaf) -> float:
-        return float(np.sqrt(np.mean(np.square(system.leaf(leaf, state)))))
-
-    found = term_sizes([tree_of(equation) for equation in task.equations], size_of, found)
-    return np.array([found.get(name, np.inf) for name in task.unknowns])
-
-
-def box_sizes(task: Task) -> np.ndarray:
-    """The size at which each unknown matters where every field varies by its scale over the box."""
-
-    def value(leaf: Leaf) -> Any:
-        match leaf:
-            case Derivative(name, _):
-                return task.scale[task.field_of[name]] / float(np.prod(task.lengths ** np.array(task.orders_of(leaf))))
-            case UnknownLeaf():
-                return 0.0
-            case Constant(_, number):
-                return number
-            case _:
-                return 1.0
-
-    found = np.full(len(task.unknowns), np.inf)
-    for equation in task.equations:
-        rest, slopes = value_and_partials(tree_of(equation), value)
-        for number, name in enumerate(task.unknowns):
-            slope = abs(float(slopes.get(UnknownLeaf(name), 0.0)))
-            ratio = abs(float(rest)) / slope if slope > 0.0 else np.inf
-            found[number] = min(found[number], ratio if ratio > 0.0 else np.inf)
-    return found
 
 
 def estimated_seconds(task: Task) -> float:
