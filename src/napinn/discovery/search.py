@@ -257,7 +257,7 @@ def _likeliest(
         values = system.corrected(chosen)
         inside = (*(wanted.terms[number] for number in chosen), *wanted.known)
         sizes = np.concatenate([values, np.ones(len(wanted.known))])
-        if ill_posed(wanted.side, inside, list(sizes), weak.coordinates):
+        if ill_posed(wanted.side, inside, sizes.tolist(), weak.coordinates):
             continue
         covariance = weak.covariance(wanted.side, inside, sizes, noise)
         miss = columns.left - columns.terms[:, list(chosen)] @ values
