@@ -421,7 +421,7 @@ def rods_bound() -> Iterator[str]:
 def discrepancy() -> Iterator[str]:
     """How often right and wrong equations are called wrong, by kind of problem."""
     kinds = json.loads((RESULTS / "discrepancy.json").read_text(encoding="utf-8"))["summary"]
-    yield "| kind | set the thresholds | wrong equation called wrong | right equation called wrong |"
+    yield "| kind | shaped the rule | wrong equation called wrong | right equation called wrong |"
     yield "|---|---|---|---|"
     for kind in kinds.values():
         counts = [
