@@ -69,8 +69,9 @@ equations:
 # periodic: [x]
 
 # Units as pint knows them. Those of the unknowns follow from the equations; terms that disagree in dimension are
-# refused, and units that differ, as min beside h, are converted. A count of your own needs a name: own_units: [cells].
+# refused, and units that differ, as min beside h, are converted. A count of your own needs a name.
 # units: {x: m, t: s, T: °C}
+# own_units: [cells]
 
 # Which column is which, where your names differ from those above.
 # columns:

@@ -263,6 +263,9 @@ class Dimensions:
             ):
                 self._solve(left)
             return
+        if any(self._is_field(each) for each in (*one.unit, *other.unit)):
+            # Without a unit of the field, as where only dates have one, an equation may be scaled.
+            return
         if self.system.root(left)[1]:
             told = [f"{show(part.node)} ({self._told(part.unit)})" for part in (one, other)]
             raise InputError(

@@ -45,6 +45,9 @@ def _registry(own: tuple[str, ...]) -> "pint.UnitRegistry":
 
     registry = pint.UnitRegistry()
     for name in own:
+        if name in registry:
+            known = registry.get_name(name).replace("_", " ")
+            raise InputError(f"own_units: '{name}' is {known} already; remove it.")
         registry.define(f"{name} = [of_its_own_{name}]")
     return registry
 
@@ -66,8 +69,8 @@ class UnitSystem:
                 raise InputError(
                     f"own_units: '{_short(name)}' is no name of a unit; use letters and underscores, as in view_field."
                 )
-            if name in _registry(()):
-                raise InputError(f"own_units: '{name}' is {self._told(_registry(()), name)} already; remove it.")
+        if self.own:
+            _registry(self.own)
 
     @property
     def registry(self) -> "pint.UnitRegistry":
@@ -153,9 +156,6 @@ class UnitSystem:
         lower = {name.lower(): name for name in reversed(names)}
         close = difflib.get_close_matches(symbol.lower(), lower, n=1, cutoff=0.6)
         return f" (the nearest is '{lower[close[0]]}')" if close else ""
-
-    def _told(self, registry: "pint.UnitRegistry", name: str) -> str:
-        return registry.get_name(name).replace("_", " ")
 
     def words(self, text: str, entry: str) -> str:
         """A unit in words, such as `degree Celsius`, and what it measures; empty for none."""
