@@ -439,13 +439,13 @@ def _inside_bounds(system: System, before: np.ndarray, after: np.ndarray) -> np.
     return np.clip(after, lowest, highest)
 
 
-def spent(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+def spent(solution: Solution, probes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """By noise scale: how many parameters its readings pay for (the trace of the hat matrix, by random probes), and
     how many readings there are to pay, each counted by its weight."""
     system, state = solution.system, solution.state
     curvature = system.curvature(state)
     weight = curvature / (state.sigma[system.scatter] * system.spread) ** 2
-    signs = np.sign(np.random.default_rng(1).normal(size=(system.count, solution.factor.probes)))
+    signs = np.sign(np.random.default_rng(1).normal(size=(system.count, probes or solution.factor.probes)))
     hat = system.rows.matrix @ solution.factor.solve(system.rows.transposed @ (signs * weight[:, None]))
     scales = len(state.sigma)
     parameters = np.bincount(system.scatter, np.mean(signs * hat, axis=1), minlength=scales)
