@@ -128,7 +128,7 @@ def folder(tmp_path, monkeypatch):
 
 
 QUICK = hypothesis.settings(
-    max_examples=150,
+    max_examples=50,  # `benchmarks/fuzz.py` tries thousands.
     deadline=None,
     derandomize=True,
     database=None,
@@ -140,7 +140,7 @@ def test_the_whole_files_are_fine(folder):
     assert run("check", "p.yaml", "r.csv", "--no-time")[0] == 0
 
 
-def test_two_hundred_damaged_problem_files(folder):
+def test_sixty_damaged_problem_files(folder):
     seen = Counter()
     path = folder / "damaged.yaml"
 
@@ -151,10 +151,10 @@ def test_two_hundred_damaged_problem_files(folder):
     whole = yaml.safe_dump(PROBLEM, sort_keys=False)
     QUICK(hypothesis.given(broken_structure())(one))()
     QUICK(hypothesis.given(broken_text(whole))(one))()
-    assert seen[2] > 200
+    assert seen[2] > 60
 
 
-def test_a_hundred_damaged_tables(folder):
+def test_forty_damaged_tables(folder):
     seen = Counter()
 
     def table(content):
@@ -166,8 +166,8 @@ def test_a_hundred_damaged_tables(folder):
         judge(folder, "p.yaml", "r.csv", seen)
 
     QUICK(hypothesis.given(broken_text(TABLE))(table))()
-    hypothesis.settings(QUICK, max_examples=60)(hypothesis.given(broken_text(FORCING))(forcing))()
-    assert seen[2] > 100
+    hypothesis.settings(QUICK, max_examples=30)(hypothesis.given(broken_text(FORCING))(forcing))()
+    assert seen[2] > 40
 
 
 def test_sixty_damaged_binary_files(folder):
