@@ -57,7 +57,7 @@ def test_a_law_that_was_learned_from_its_own_misfits_does_not_look_sharper_than_
 def test_steady_laws_have_the_normal_matrix_of_equal_weights():
     system = solved(Gaussian(), 0).system
     steady, summed = (Banded(system.space.size, system.space.bandwidth) for _ in range(2))
-    system.add_steady_normal(steady, np.array([2.5]))
+    system.add_constant_normal(steady, np.array([2.5]))
     system.rows.add_normal(summed, np.full(system.count, 2.5))
     np.testing.assert_allclose(steady.entries, summed.entries, rtol=1e-13, atol=1e-13)
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_INTERRUPTED
-from napinn.cli.fitting import Choice, told_inputs
+from napinn.cli.fitting import Choice, read_and_print_notes
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
 from napinn.engines.snapshot import Snapshot
@@ -75,7 +75,7 @@ def _methods(
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
     choices = {name: Choice(name, steps=steps).check() for name in names}
     # Before the methods are made, because a network among them imports JAX, which a wrong file should not wait for.
-    found = told_inputs(problem, [readings], Console(stderr=True))
+    found = read_and_print_notes(problem, [readings], Console(stderr=True))
     check_in_box(found.readings, found.problem)
     recipes = {name: choice.make() for name, choice in choices.items()}
     prepare(out, overwrite, WHOLE, found.files)

@@ -9,15 +9,15 @@ from typing import Any
 from rich.markup import escape
 
 from napinn.cli.console import Console
-from napinn.cli.running import Manner, display, tell_result
+from napinn.cli.running import OutputOptions, display, print_result
 from napinn.data.flags import scheme_named
 from napinn.engines.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, SPLINE_DENSITIES, Entry
 from napinn.engines.request import Request
 from napinn.errors import InputError, nearest
-from napinn.pipeline import PipelineOptions, check_asked, run_request
+from napinn.pipeline import PipelineOptions, check_options, run_request
 from napinn.problem import Problem
-from napinn.problem.file import Inputs, Words, read_inputs
-from napinn.problem.file.joined import run_name, told_names
+from napinn.problem.file import Inputs, ProblemTexts, read_inputs
+from napinn.problem.file.joined import names_of_files, run_name
 from napinn.results.recipe import Recipe
 
 
@@ -132,21 +132,21 @@ def _named(word: str, table: Mapping[str, Entry], kind: str) -> Entry:
 
 def fit_command(
     readings: Sequence[Path],
-    problem: Path | Words,
+    problem: Path | ProblemTexts,
     choice: Choice,
     seed: int,
     out: Path | None,
     options: PipelineOptions,
-    manner: Manner,
+    output: OutputOptions,
     leave_out_bad: bool = False,
 ) -> int:
     """What is refused is refused before the method is made, because that may load JAX."""
     choice.check()
     if options.flags is not None:
         scheme_named(options.flags)
-    found = told_inputs(problem, readings, Console(stderr=True, quiet=manner.quiet), leave_out_bad)
+    found = read_and_print_notes(problem, readings, Console(stderr=True, quiet=output.quiet), leave_out_bad)
     options = replace(options, inputs=found.files)
-    check_asked(found.problem, found.readings, choice.in_double, options)
+    check_options(found.problem, found.readings, choice.in_double, options)
     if found.problem.spline_only is not None and METHODS[choice.name].steps:
         raise InputError(f"{found.problem.spline_only}, which only --method splines can fit with.")
     folder = out or Path("runs") / run_name(readings)
@@ -154,19 +154,19 @@ def fit_command(
     def request() -> Request:
         return Request(found.problem, found.readings, choice.make(), seed)
 
-    finished = run_request(request, folder, options, functools.partial(display, manner))
-    return tell_result(finished.result, folder, manner, finished.complete)
+    finished = run_request(request, folder, options, functools.partial(display, output))
+    return print_result(finished.result, folder, output, finished.complete)
 
 
-def told_inputs(
-    problem: Path | Words, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
+def read_and_print_notes(
+    problem: Path | ProblemTexts, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
 ) -> Inputs:
     """Problem and readings; what was guessed or deduced is said."""
     found = read_inputs(problem, readings, leave_out_bad=leave_out_bad)
-    told = [f"{told_names(readings)}: {note}" for note in found.unusual_notes]
-    if isinstance(problem, Words):
-        told.append(f"understood: {deduced(found.problem)}")
-    for line in told:
+    notes = [f"{names_of_files(readings)}: {note}" for note in found.unusual_notes]
+    if isinstance(problem, ProblemTexts):
+        notes.append(f"understood: {deduced(found.problem)}")
+    for line in notes:
         console.print(escape(line), soft_wrap=True, highlight=False)
     return found
 

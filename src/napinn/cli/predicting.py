@@ -36,12 +36,12 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
             raise InputError(f"a grid of {grid} nodes along every coordinate has {count:.3g} points; use fewer.")
         found = result.grid(grid or 0)
     file.write(lambda beside: write_table(found, beside))
-    told = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
+    summary = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
     if as_json:
-        print(json.dumps(told))  # noqa: T201
+        print(json.dumps(summary))  # noqa: T201
         return
     console = Console()
-    console.print(escape(f"{count} points of {', '.join(told['fields'])}: {out}"), highlight=False, soft_wrap=True)
+    console.print(escape(f"{count} points of {', '.join(summary['fields'])}: {out}"), highlight=False, soft_wrap=True)
     if beyond:
         console.print(
             f"{beyond} of them lie outside the problem's box, where nothing was learned.",

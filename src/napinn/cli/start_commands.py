@@ -102,14 +102,14 @@ def check(
     """Say what was understood of a problem and its readings, and what looks wrong, before any training."""
     from napinn.cli.checking import check_command
     from napinn.cli.fitting import Choice
-    from napinn.problem.file import Words
+    from napinn.problem.file import ProblemTexts
 
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     named = bool(lists[0]) or problem is not None
     doubled = bool(lists[0]) and any(file.suffix in (".yaml", ".yml") for file in files)
     if doubled or len(files) < (1 if named else 2) or (any(lists) and (not lists[0] or problem is not None)):
         raise InputError("give either a problem file and readings, or readings with --equation and its like.")
-    given = Words(*lists) if lists[0] else problem or files[0]
+    given = ProblemTexts(*lists) if lists[0] else problem or files[0]
     tables = files if named else files[1:]
     raise typer.Exit(check_command(given, tables, Choice(method, steps=steps).check(), time, json))
 
@@ -165,20 +165,20 @@ def fit(
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     from napinn.cli.fitting import Choice, fit_command
-    from napinn.cli.running import Manner
+    from napinn.cli.running import OutputOptions
     from napinn.pipeline import PipelineOptions
-    from napinn.problem.file import Words
+    from napinn.problem.file import ProblemTexts
 
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
     choice = Choice(method, backbone, density, loss, steps, double, minutes)
-    manner = Manner(json, verbose, quiet)
+    output = OutputOptions(json, verbose, quiet)
     options = PipelineOptions(
         seeds, intervals, profile, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
     )
-    given = problem or Words(*lists)
-    raise typer.Exit(fit_command(readings, given, choice, seed, out, options, manner, leave_out_bad))
+    given = problem or ProblemTexts(*lists)
+    raise typer.Exit(fit_command(readings, given, choice, seed, out, options, output, leave_out_bad))
 
 
 @command
@@ -228,9 +228,9 @@ def resume(
     """Continue a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
     check_run(run)
     from napinn.cli.repeating import resume_command
-    from napinn.cli.running import Manner
+    from napinn.cli.running import OutputOptions
 
-    raise typer.Exit(resume_command(run, checkpoint_every, Manner(json, verbose, quiet)))
+    raise typer.Exit(resume_command(run, checkpoint_every, OutputOptions(json, verbose, quiet)))
 
 
 @command

@@ -103,8 +103,8 @@ def excess(system: Whitened) -> float:
 
 def best_of(system: Whitened, sets: list[tuple[tuple[int, ...], float]], unit: float | None = None) -> tuple[int, ...]:
     unit = excess(system) if unit is None else unit
-    price = charge(system.rows, system.gram.shape[0])
-    return min(sets, key=lambda pair: pair[1] / unit + price * len(pair[0]))[0]
+    penalty = charge(system.rows, system.gram.shape[0])
+    return min(sets, key=lambda pair: pair[1] / unit + penalty * len(pair[0]))[0]
 
 
 def worthwhile(sets: list[tuple[int, ...]], scores: Sequence[float], chosen: tuple[int, ...]) -> tuple[int, ...]:
@@ -141,11 +141,11 @@ class Evidence:
         nothing is smoothed again."""
         residual_values = {}
         for name, field in self.fields.items():
-            pull, share = field.pull, 1.0
+            score, share = field.score, 1.0
             if kept is not None:
-                pull, share = pull * kept[name], float(np.mean(kept[name]))
+                score, share = score * kept[name], float(np.mean(kept[name]))
             density = max(share, 1e-12) * self.density(name)
-            residual_values[name] = self.bumps.spread(self.measured[name].points, pull) / density
+            residual_values[name] = self.bumps.spread(self.measured[name].points, score) / density
         return WeakForm(self.bumps, self.coordinates, self.fields, residual_values)
 
 
@@ -188,7 +188,7 @@ def _stability(
         for number, each in enumerate(wanted):
             system, covariance, _, _ = first[number]
             found = _columns(drawn, each)
-            found = Columns(found.terms, found.left, columns[number].noise * groups.louder)
+            found = Columns(found.terms, found.left, columns[number].noise * groups.noise_ratio)
             part = whitened(found.only(rows), covariance[np.ix_(rows, rows)])
             sets = [each_ for each_ in best_sets(part, (), MOST_KEPT, quick=True) if part.claimable(each_[0])]
             best = best_of(part, sets, excess(system))
@@ -250,7 +250,7 @@ def _likeliest(
 
     Under one covariance for all, a term may gain because its noise is that of the left side; a covariance that follows
     from the set itself knows of it."""
-    price, unit, found = charge(system.rows, len(wanted.terms)), excess(system), []
+    penalty, unit, found = charge(system.rows, len(wanted.terms)), excess(system), []
     for chosen in sets:
         if not system.claimable(chosen):
             continue
@@ -259,7 +259,7 @@ def _likeliest(
         covariance = weak.covariance(wanted.side, inside, np.concatenate([values, np.ones(len(wanted.known))]), noise)
         miss = columns.left - columns.terms[:, list(chosen)] @ values
         loss = log_likelihood(miss, covariance, unit)
-        found.append((loss + price * len(chosen), chosen))
+        found.append((loss + penalty * len(chosen), chosen))
     return min(found)[1]
 
 
@@ -281,7 +281,7 @@ class _Groups:
         self.count = STRETCHES
 
     @property
-    def louder(self) -> float:
+    def noise_ratio(self) -> float:
         """By how much noise is larger where readings are left out and test functions are not."""
         return 1.0 / math.sqrt(1.0 - LEFT_OUT) if self.by_sensor else 1.0
 

@@ -40,7 +40,7 @@ FIRST_END, FIRST_END_CLOSE = 0.03, 0.003
 """The tolerance at which starts are compared; tighter where it costs little, with one axis, and with few readings,
 whose field little else holds."""
 GIVEN_START = 0.03
-"""The tolerance at which a descent from given unknowns begins: looser, the readings would pull them away."""
+"""The tolerance at which a descent from given unknowns begins: looser, the readings would move them away."""
 FEW = 100
 """Readings below which several starts are always tried."""
 OTHER_STARTS = (3.0, 1.0 / 3.0)
@@ -144,7 +144,7 @@ class Engine:
         self.stage = f"continuing '{best.name}'" if len(attempts) > 1 else f"start '{best.name}'"
         least = best.least
         level = self._with_first_law(best, start)
-        descent = Descent("last", least, most, self._told, self.journal)
+        descent = Descent("last", least, most, self._report, self.journal)
         quietest, tolerance = float(min(best.level.state.sigma[0], level.state.sigma[0])), level.tolerance / FALL
         level = descent.run(level.system, level.state, tolerance, self._last, level, quietest)
         point = self._with_law(rebuilt(level, least), start, least)
@@ -182,7 +182,7 @@ class Engine:
         if kept is not None:
             return kept
         point = self._with_law(
-            screened(self._with_three_points(best), best.least, self.screen, self._told), start, best.least
+            screened(self._with_three_points(best), best.least, self.screen, self._report), start, best.least
         )
         self.journal.keep("law", point.level.arrays())
         return point.level
@@ -194,8 +194,8 @@ class Engine:
         system, tolerance = level.system.with_points(3), level.tolerance
         units = measured_units(system, level.state, least)
         state = solve(system, units, tolerance, level.state, steps=FIELD_STEPS, free=False).state
-        before = replace(level, system=system, price=np.inf)
-        descent = Descent("three points", least, most, self._told, self.journal)
+        before = replace(level, system=system, equation_cost=np.inf)
+        descent = Descent("three points", least, most, self._report, self.journal)
         level = descent.run(system, state, tolerance, tolerance, before, float(level.state.sigma[0]))
         return rebuilt(level, least)
 
@@ -223,7 +223,7 @@ class Engine:
         system, state = self._smoothed(start)
         return Level(system, state, 1.0, np.inf, 0.0, 0.0, np.full(len(state.unknowns), np.inf))
 
-    def _told(self, point: Point, happened: str) -> None:
+    def _report(self, point: Point, happened: str) -> None:
         self.watch(point, happened, self.stage)
 
     def _doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
@@ -249,7 +249,7 @@ class Engine:
                     given = weak_start(system, state, least)
                     given = None if given is None else self.task.near_priors(given)
                 begun = state if given is None else replace(state, unknowns=given)
-                level = Descent(name, least, most, self._told, self.journal).run(system, begun, tolerance, end)
+                level = Descent(name, least, most, self._report, self.journal).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return
             found.append(Attempt(name, level, least, self._doubts(level, start)))
@@ -313,7 +313,7 @@ class Engine:
 
     def _best(self, attempts: list[Attempt]) -> Attempt:
         """Of the sound attempts, or of those without doubts, or of all: the least robust loss at a
-        common noise level, plus the price of the equations and, as BIC counts them, the parameters that the readings
+        common noise level, plus the cost of the equations and, as BIC counts them, the parameters that the readings
         pay for."""
         undoubted = [attempt for attempt in attempts if not attempt.doubts]
         attempts = [attempt for attempt in attempts if attempt.sound] or undoubted or attempts
@@ -323,12 +323,12 @@ class Engine:
         def score(attempt: Attempt) -> float:
             level, system, state = attempt.level, attempt.level.system, attempt.level.state
             standard = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / sigma[system.scatter]
-            return float(np.sum(Cauchy().loss(standard))) + level.price + each * level.parameters
+            return float(np.sum(Cauchy().loss(standard))) + level.equation_cost + each * level.parameters
 
         return min(attempts, key=score)
 
     def _with_law(self, point: Point, start: Start, least: Units) -> Point:
-        return point if self._doubts(point, start) else learn_law(point, least, self._told)
+        return point if self._doubts(point, start) else learn_law(point, least, self._report)
 
     def _with_stiffness(self, point: Point, least: Units) -> Point:
         """Unknown functions and their roughness_weight in turn, until both stand still."""
@@ -337,7 +337,7 @@ class Engine:
             point = with_noise_level(point)
             units = measured_units(point.system, point.state, least)
             point = point_of(solve(point.system, units, point.tolerance, point.state, steps=10, least_gain=1e-2))
-            self._told(point, "smoothness of unknown functions")
+            self._report(point, "smoothness of unknown functions")
             if np.allclose(np.log(point.state.roughness_weight), np.log(before.roughness_weight), atol=STIFF_AS_BEFORE):
                 break
         return point

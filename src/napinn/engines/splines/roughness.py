@@ -34,9 +34,9 @@ def chosen_roughness_weights(solution: Solution) -> np.ndarray:
         return state.roughness_weight
     information = _information(solution, chosen)
     penalty = solution.normal.roughness[np.ix_(chosen, chosen)]
-    pull = (information + penalty) @ state.unknowns[chosen]
-    found = _together(task, information, pull, chosen, state.roughness_weight)
-    return _apart(task, information, pull, chosen, found)
+    score = (information + penalty) @ state.unknowns[chosen]
+    found = _together(task, information, score, chosen, state.roughness_weight)
+    return _apart(task, information, score, chosen, found)
 
 
 def _information(solution: Solution, chosen: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ def _positive(matrix: np.ndarray) -> np.ndarray:
 
 
 def _together(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> np.ndarray:
     """One roughness_weight for all jumps of a function, and one for each coordinate of a smooth one."""
     found, largest = roughness_weight.copy(), float(np.diag(information).max())
@@ -76,7 +76,7 @@ def _together(
         if curve.space.jumps:
             found[curve.sets] = np.exp(np.mean(np.log(np.maximum(found[curve.sets], np.finfo(float).tiny))))
     for _ in range(TOGETHER):
-        covariance, coefficients, penalty = _solved(task, information, pull, chosen, found)
+        covariance, coefficients, penalty = _solved(task, information, score, chosen, found)
         before = found.copy()
         for curve in task.curves:
             inside = np.searchsorted(chosen, np.arange(curve.start, curve.start + curve.space.size))
@@ -99,14 +99,14 @@ def _together(
 
 
 def _apart(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> np.ndarray:
     """Each jump its own roughness_weight: most become so stiff that there is no jump."""
     if not any(curve.space.jumps for curve in task.curves):
         return roughness_weight
     found, largest = roughness_weight.copy(), float(np.diag(information).max())
     for _ in range(APART):
-        covariance, coefficients, _ = _solved(task, information, pull, chosen, found)
+        covariance, coefficients, _ = _solved(task, information, score, chosen, found)
         before = found.copy()
         for curve in task.curves:
             if not curve.space.jumps:
@@ -123,9 +123,9 @@ def _apart(
 
 
 def _solved(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Covariance and coefficients under a roughness_weight, and its penalty."""
     penalty = task.roughness_matrix(roughness_weight)[np.ix_(chosen, chosen)]
     covariance = _inverse(information + penalty)
-    return covariance, covariance @ pull, penalty
+    return covariance, covariance @ score, penalty

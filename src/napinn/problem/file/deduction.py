@@ -27,7 +27,7 @@ _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
 
 
 @dataclass(frozen=True)
-class Words:
+class ProblemTexts:
     """A problem by its words on the command line."""
 
     equations: tuple[str, ...]
@@ -37,12 +37,12 @@ class Words:
     periodic: tuple[str, ...] = ()
 
 
-def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
+def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile:
     """The problem file that one would have written."""
-    unknowns = dict(unknown_entry(text) for text in words.unknowns)
-    constants = dict(_constant(text) for text in words.constants)
+    unknowns = dict(unknown_entry(text) for text in texts.unknowns)
+    constants = dict(_constant(text) for text in texts.constants)
     names = Columns()
-    equations = tuple(unicodedata.normalize("NFC", text) for text in words.equations)
+    equations = tuple(unicodedata.normalize("NFC", text) for text in texts.equations)
     used = {name for text in equations for name in _names_in(text)}
     special = {names.value, names.field, names.sensor, names.sigma, names.experiment, *ADDED_COLUMNS} - used
     # A saved index has no name, and every name begins with nothing.
@@ -61,11 +61,11 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
         "coordinates": dict.fromkeys(name for name in columns if name in coordinates),
         "fields": measured,
         "hidden": sorted(fields - set(measured)),
-        "equations": list(words.equations),
+        "equations": list(texts.equations),
         "unknowns": unknowns,
         "constants": constants,
-        "conditions": list(words.conditions),
-        "periodic": list(words.periodic),
+        "conditions": list(texts.conditions),
+        "periodic": list(texts.periodic),
     }
     return parse_problem(content, "the command line")
 
