@@ -151,7 +151,7 @@ def check_options(problem: Problem, readings: Readings, double: bool, options: P
 def run_request(make: Callable[[], Request], folder: Path, options: PipelineOptions, display: Display) -> Finished:
     """Prepare the folder, fit, save and report.
 
-    :param make: Gives the request, which `check_asked` has accepted; it is called when the folder is ready, because
+    :param make: Gives the request, which `check_options` has accepted; it is called when the folder is ready, because
         making the method of a network loads JAX.
     :param folder: The run folder.
     :param options: What is asked for beside the fit.
