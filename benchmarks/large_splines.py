@@ -27,9 +27,9 @@ from napinn.data.readings import read_table
 from napinn.engines.splines import system as systems
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.descent import WORTH_MARKING, Point, _inner_variation, noise_levels, settle
-from napinn.engines.splines.engine import natural_sizes
 from napinn.engines.splines.learning import learn_law
 from napinn.engines.splines.matrix_free import Iterative, Preconditioner
+from napinn.engines.splines.sizes import natural_sizes
 from napinn.engines.splines.smoothing import FIRST_ROUGHNESS_WEIGHT, first_space, smoothed
 from napinn.engines.splines.system import State, System, measured_units
 from napinn.engines.splines.task import Task
@@ -77,7 +77,8 @@ class Counted:
             self.factors += 1
             made(preconditioner, *given)
 
-        Iterative.moves, Preconditioner.__init__ = counted_moves, counted_made
+        setattr(Iterative, "moves", counted_moves)  # noqa: B010
+        setattr(Preconditioner, "__init__", counted_made)  # noqa: B010
 
 
 def bisected(point: Point, every: bool) -> tuple[System, State] | None:
@@ -136,7 +137,7 @@ def summary(point: Point) -> dict[str, Any]:
         "cells": [axis.cells for axis in axes],
         "coefficients": point.system.space.size,
         "tolerance": float(f"{point.tolerance:.3g}"),
-        "price": float(f"{point.price:.4g}"),
+        "price": float(f"{point.equation_cost:.4g}"),
         "parameters_spent": round(point.parameters),
         "unknowns": {n: float(f"{v:.5g}") for n, v in zip(unknowns, point.state.unknowns, strict=True)},
         "errors": {n: float(f"{v:.2g}") for n, v in zip(unknowns, point.solution.errors, strict=True)},

@@ -64,9 +64,9 @@ def test_an_unfinished_study_says_so(tmp_path, smoke):
     for name in (case.job().name for case in cases):
         (tmp_path / "fits" / name).symlink_to(folder / "fits" / name)
     written = reproduce("all", "smoke", tmp_path, only_finished=True)
-    assert sum(study.fits < study.asked for study in written) > 3
+    assert sum(study.fits < study.expected for study in written) > 3
     for study in written:
-        unfinished = 0 < study.fits < study.asked
+        unfinished = 0 < study.fits < study.expected
         assert unfinished == (study.fits > 0 and "Not finished" in (tmp_path / f"{study.study}.md").read_text())
     assert len(list((tmp_path / "fits").iterdir())) == 5
 
@@ -78,7 +78,7 @@ def test_a_part_of_a_study_is_run_alone_and_written_beside_what_is_finished(tmp_
     (tmp_path / "fits" / before.job().name).symlink_to(folder / "fits" / before.job().name)
     (written,) = reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlp/p*")
     assert sorted(pd.read_csv(written.files[0])["label"]) == ["kan/pinn", "mlp/pinn"]
-    assert (written.fits, written.asked) == (2, 4)
+    assert (written.fits, written.expected) == (2, 4)
     with pytest.raises(
         InputError, match="no fit here is called 'allen_cahn/mlb/pinn'; did you mean 'allen_cahn/mlp/pinn'"
     ):

@@ -120,7 +120,7 @@ def quick():
 
 
 def test_the_python_example_of_the_user_guide_runs(folder, monkeypatch):
-    guide = (ROOT / "docs" / "user-guide.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     (example,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.S) if "read_problem" in block]
     Path("example.py").write_text(example, encoding="utf-8")
     Path("problem.yaml").write_text(TEMPLATE, encoding="utf-8")

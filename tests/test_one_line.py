@@ -6,7 +6,7 @@ import pytest
 
 from napinn import InputError
 from napinn.problem import Unknown
-from napinn.problem.file import Words, bind_readings, deduce
+from napinn.problem.file import ProblemTexts, bind_readings, deduce
 from napinn.problem.file.deduction import unknown_entry
 
 
@@ -32,7 +32,7 @@ def table(*columns, rows=6):
 )
 def test_roles_are_told_from_the_equation_and_the_columns(equations, unknowns, columns, coordinates, fields, hidden):
     frame = table(*columns.split())
-    file = deduce(Words(tuple(equations), tuple(unknowns)), frame, "r.csv")
+    file = deduce(ProblemTexts(tuple(equations), tuple(unknowns)), frame, "r.csv")
     problem, readings = bind_readings(file, frame, "r.csv")
     assert list(problem.coordinates) == coordinates
     assert list(problem.fields) == fields
@@ -43,33 +43,33 @@ def test_roles_are_told_from_the_equation_and_the_columns(equations, unknowns, c
 
 def test_a_long_table_is_understood():
     frame = table("t", "value").assign(field=["u", "v"] * 3)
-    file = deduce(Words(("u_t = v", "v_t = -w*u"), ("w",)), frame, "r.csv")
+    file = deduce(ProblemTexts(("u_t = v", "v_t = -w*u"), ("w",)), frame, "r.csv")
     assert (file.fields, file.hidden) == (["u", "v"], [])
 
 
 def test_columns_are_known_by_their_short_names():
     frame = table("T [K]", "depth").assign(time_h=[3.0, 1.0, 2.0, 0.0, 5.0, 4.0], probe=["a", "b"] * 3)
     frame = frame.drop(columns="sensor")
-    file = deduce(Words(("T_t = a*d(T, depth, depth)",), ("a",)), frame, "r.csv")
+    file = deduce(ProblemTexts(("T_t = a*d(T, depth, depth)",), ("a",)), frame, "r.csv")
     problem, readings = bind_readings(file, frame, "r.csv")
     assert list(problem.coordinates) == ["depth", "t"]
     assert readings.columns.renamed == {"T": "T [K]", "t": "time_h"}
     assert readings.columns.sensor == "probe"
-    literal = deduce(Words(("u_time_h = -k*u",), ("k",)), table("time_h", "u"), "r.csv")
+    literal = deduce(ProblemTexts(("u_time_h = -k*u",), ("k",)), table("time_h", "u"), "r.csv")
     assert (list(literal.coordinates), literal.columns.rename) == (["time_h"], {})
 
 
 def test_a_column_of_dates_is_time():
     dates = pd.date_range("2024-03-01", periods=6, freq="6h").strftime("%d.%m.%Y %H:%M")
     frame = table("u").assign(taken=dates)
-    problem, readings = bind_readings(deduce(Words(("u_t = -k*u",), ("k",)), frame, "r.csv"), frame, "r.csv")
+    problem, readings = bind_readings(deduce(ProblemTexts(("u_t = -k*u",), ("k",)), frame, "r.csv"), frame, "r.csv")
     assert problem.coordinates == {"t": (0.0, 30.0)}
     assert readings.columns.clocks["t"].unit == "hours"
 
 
 def test_an_id_that_numbers_the_rows_is_no_sensor():
     frame = table("t", "u").assign(id=range(6))
-    assert deduce(Words(("u_t = -k*u",), ("k",)), frame, "r.csv").columns.sensor == "sensor"
+    assert deduce(ProblemTexts(("u_t = -k*u",), ("k",)), frame, "r.csv").columns.sensor == "sensor"
 
 
 def test_an_unknown_is_written_with_its_start_and_bounds():
@@ -77,7 +77,7 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
     assert unknown_entry("D=0.5") == ("D", {"start": 0.5})
     assert unknown_entry("D = 0.5, low = 0, high=1e1") == ("D", {"start": 0.5, "low": 0.0, "high": 10.0})
     frame = table("t", "u")
-    file = deduce(Words(("u_t = -k*u + c",), ("k=2,positive",), ("c=0.3",)), frame, "r.csv")
+    file = deduce(ProblemTexts(("u_t = -k*u + c",), ("k=2,positive",), ("c=0.3",)), frame, "r.csv")
     problem, _ = bind_readings(file, frame, "r.csv")
     assert problem.unknowns == {"k": Unknown(2.0, low=0.0)}
     assert problem.constants == {"c": 0.3}
@@ -86,13 +86,16 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (Words(("u_t = D*u_xx",)), "'D' is no column of r.csv (x, t, u, note) and not named as an unknown"),
-        (Words(("u_time = 0*u",)), "'u_time' is no derivative of 'u', because 'time' is no column of r.csv (x, t, u"),
-        (Words(("u_t = u",), ("D=much",)), "'much' in 'D=much' is not a number"),
-        (Words(("u_t = u",), ("D=1,lwo=0",)), "cannot be read"),
-        (Words(("u_t = D*u",), ("D=1,low=2",)), "unknown 'D': an unknown starts at 1"),
-        (Words(("u_t - u",)), "has no '='"),
-        (Words(("u_t = u",), conditions=("u = 0 at y = 0",)), "'y' is not a coordinate"),
+        (ProblemTexts(("u_t = D*u_xx",)), "'D' is no column of r.csv (x, t, u, note) and not named as an unknown"),
+        (
+            ProblemTexts(("u_time = 0*u",)),
+            "'u_time' is no derivative of 'u', because 'time' is no column of r.csv (x, t, u",
+        ),
+        (ProblemTexts(("u_t = u",), ("D=much",)), "'much' in 'D=much' is not a number"),
+        (ProblemTexts(("u_t = u",), ("D=1,lwo=0",)), "cannot be read"),
+        (ProblemTexts(("u_t = D*u",), ("D=1,low=2",)), "unknown 'D': an unknown starts at 1"),
+        (ProblemTexts(("u_t - u",)), "has no '='"),
+        (ProblemTexts(("u_t = u",), conditions=("u = 0 at y = 0",)), "'y' is not a coordinate"),
     ],
 )
 def test_each_mistake_in_one_line_gets_its_sentence(words, said):
@@ -105,7 +108,7 @@ def test_each_mistake_in_one_line_gets_its_sentence(words, said):
 
 def test_a_condition_beyond_the_last_sensor_widens_the_box():
     frame = table("x", "t", "u")
-    words = Words(("u_t = u_xx",), conditions=("u = 0 at x = 1.5", "u = 1 at t = -2, x = 0"))
+    words = ProblemTexts(("u_t = u_xx",), conditions=("u = 0 at x = 1.5", "u = 1 at t = -2, x = 0"))
     problem, _ = bind_readings(deduce(words, frame, "r.csv"), frame, "r.csv")
     assert problem.coordinates["x"] == (0.0, 1.5)
     assert problem.lows[1] == -2.0
@@ -114,10 +117,10 @@ def test_a_condition_beyond_the_last_sensor_widens_the_box():
 def test_the_unnamed_column_of_a_saved_index_is_no_name():
     frame = table("", "x", "t", "u")
     with pytest.raises(InputError, match=r"'k_s' is no column of r\.csv \(x, t, u, note\).*add --unknown k_s"):
-        deduce(Words(("u_t = k_s*u_xx",)), frame, "r.csv")
-    assert deduce(Words(("u_t = k_s*u_xx",), ("k_s",)), frame, "r.csv").fields == ["u"]
+        deduce(ProblemTexts(("u_t = k_s*u_xx",)), frame, "r.csv")
+    assert deduce(ProblemTexts(("u_t = k_s*u_xx",), ("k_s",)), frame, "r.csv").fields == ["u"]
 
 
 def test_without_any_coordinate_the_columns_are_listed():
     with pytest.raises(InputError, match=r"no coordinate of r\.csv is in the equation"):
-        deduce(Words(("u = 2*v",)), table("u", "v"), "r.csv")
+        deduce(ProblemTexts(("u = 2*v",)), table("u", "v"), "r.csv")

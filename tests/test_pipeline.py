@@ -70,8 +70,8 @@ def test_the_command_reads_every_file_once_and_checks_the_box_once(files, counte
     assert counted == {
         "load_problem_file problem.yaml": 1, "read_file f.csv": 1, "read_file places.csv": 1, "check_in_box": 1,
     }  # fmt: skip
-    wishes = json.loads(Path("run/request.json").read_text())["wishes"]
-    assert {Path(name).name for name in wishes["inputs"]} == {"readings.csv", "problem.yaml", "f.csv", "places.csv"}
+    extras = json.loads(Path("run/request.json").read_text())["wishes"]
+    assert {Path(name).name for name in extras["inputs"]} == {"readings.csv", "problem.yaml", "f.csv", "places.csv"}
 
 
 def test_python_and_the_command_leave_the_same_folder(files, monkeypatch):

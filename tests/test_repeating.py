@@ -16,7 +16,7 @@ from napinn import FitStatus, load, pipeline, save
 from napinn.cli import main, progress
 from napinn.engines.request import Request
 from napinn.runs.folder import begin
-from napinn.runs.request import Wishes
+from napinn.runs.request import RunExtras
 
 ROOT = Path(__file__).parent.parent
 FIT = ["fit", "r.csv", "-e", "u_t = -k*u", "-u", "k=0.3", "-m", "pinn", "--steps", "200", "--checkpoint-every", "0"]
@@ -100,7 +100,7 @@ def test_what_was_asked_beside_the_fit_is_asked_again_when_it_is_resumed(napinn,
     monkeypatch.setattr(pipeline, "opened", lambda folder, names: logged.extend(names) or [])
     request, run = Request(finished.problem, finished.readings, finished.method), Path("run")
     run.mkdir()
-    begin(request, run, Wishes(intervals=True, logs=("mlflow",)))
+    begin(request, run, RunExtras(intervals=True, logs=("mlflow",)))
     assert napinn("resume", "run", "--quiet")[0] == 3
     assert (load(run).notes, logged) == (("with intervals",), ["mlflow"])
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_resumed_is_not_begun_anew(napinn, finished):
     save(replace(finished, status=FitStatus.INTERRUPTED), run)
     code, _, err = napinn("resume", "run")
     assert (code, "run has no checkpoint to continue from" in err) == (2, True)
-    begin(request, run, Wishes(seeds=8))
+    begin(request, run, RunExtras(seeds=8))
     code, _, err = napinn("resume", "run")
     assert (code, "run was to fit 8 seeds, of which no checkpoints are kept" in err) == (2, True)
 

@@ -272,36 +272,36 @@ def test_judging_changes_no_number_where_no_sensor_is_faulty() -> None:
 
 
 @pytest.fixture(scope="module")
-def spoilt() -> FitResult:
+def corrupted() -> FitResult:
     return fit(ROD, rod_readings(), small(2500))
 
 
-def test_faulty_sensors_are_named_and_bend_nothing(spoilt: FitResult) -> None:
+def test_faulty_sensors_are_named_and_bend_nothing(corrupted: FitResult) -> None:
     """Without the screen the same short fit is 0.3 K off in the middle of the rod."""
-    assert dict(spoilt.faulty_sensors()["verdict"]) == {"T3": "drifting", "T8": "stuck"}
-    assert spoilt.unknowns["a"] == pytest.approx(0.1, rel=0.1)
+    assert dict(corrupted.faulty_sensors()["verdict"]) == {"T3": "drifting", "T8": "stuck"}
+    assert corrupted.unknowns["a"] == pytest.approx(0.1, rel=0.1)
     times = np.linspace(0.1, 1.0, 20)
     true = np.cos(np.pi * UNSEEN) * np.exp(-0.1 * np.pi**2 * times)
-    assert np.abs(spoilt.field.at(x=UNSEEN, t=times)["T"] - true).max() < 2 * NOISE
+    assert np.abs(corrupted.field.at(x=UNSEEN, t=times)["T"] - true).max() < 2 * NOISE
 
 
-def test_readings_of_a_faulty_sensor_stay_and_are_not_believed(spoilt: FitResult) -> None:
-    drifting, stuck = (spoilt.readings.sensors == name for name in ("T3", "T8"))
-    late = spoilt.readings.points[:, 1] > 0.35
-    assert (spoilt.reliability[drifting | (stuck & late)] == 0.0).all()
-    assert spoilt.flagged[stuck & ~late].mean() < 0.5
-    assert spoilt.flagged[~drifting & ~stuck].mean() < 0.1
-    assert len(spoilt.readings_table()) == len(spoilt.readings)
+def test_readings_of_a_faulty_sensor_stay_and_are_not_believed(corrupted: FitResult) -> None:
+    drifting, stuck = (corrupted.readings.sensors == name for name in ("T3", "T8"))
+    late = corrupted.readings.points[:, 1] > 0.35
+    assert (corrupted.reliability[drifting | (stuck & late)] == 0.0).all()
+    assert corrupted.flagged[stuck & ~late].mean() < 0.5
+    assert corrupted.flagged[~drifting & ~stuck].mean() < 0.1
+    assert len(corrupted.readings_table()) == len(corrupted.readings)
 
 
-def test_the_run_folder_keeps_verdicts(spoilt: FitResult, tmp_path: Path) -> None:
-    save(spoilt, tmp_path)
+def test_the_run_folder_keeps_verdicts(corrupted: FitResult, tmp_path: Path) -> None:
+    save(corrupted, tmp_path)
     table = pd.read_csv(tmp_path / "sensors.csv")
     assert list(table) == ["sensor", "x", "t", "readings", "flagged_share", "reliability", "verdict", "evidence"]
-    assert table.set_index("sensor")["verdict"].to_dict() == spoilt.sensors_table()["verdict"].to_dict()
+    assert table.set_index("sensor")["verdict"].to_dict() == corrupted.sensors_table()["verdict"].to_dict()
     again = load(tmp_path)
     assert [(one.sensor, one.verdict, one.evidence) for one in again.verdicts] == [
-        (one.sensor, one.verdict, one.evidence) for one in spoilt.verdicts
+        (one.sensor, one.verdict, one.evidence) for one in corrupted.verdicts
     ]
     rows = pd.read_csv(tmp_path / "readings.csv")
     assert set(rows.loc[rows["sensor"] == "T3", "verdict"]) == {"unreliable"}

@@ -60,10 +60,10 @@ def test_the_gaussian_law_is_least_squares_and_cauchys_is_robust():
     table = decaying(60, 0.02)
     plain = curve_fit(lambda t, k, a: a * np.exp(-k * t), table["t"], table["u"], p0=(0.5, 1.0))[0][0]
     assert fitted(table, "gaussian").unknowns["k"] == pytest.approx(plain, rel=2e-3)
-    spoilt = table.assign(u=np.where(np.arange(60) % 12 == 5, 2.0, table["u"]))
-    pulled = curve_fit(lambda t, k, a: a * np.exp(-k * t), spoilt["t"], spoilt["u"], p0=(0.5, 1.0))[0][0]
-    assert fitted(spoilt, "gaussian").unknowns["k"] == pytest.approx(pulled, rel=0.02)
-    assert fitted(spoilt, "cauchy").unknowns["k"] == pytest.approx(plain, rel=0.05)
+    corrupted = table.assign(u=np.where(np.arange(60) % 12 == 5, 2.0, table["u"]))
+    pulled = curve_fit(lambda t, k, a: a * np.exp(-k * t), corrupted["t"], corrupted["u"], p0=(0.5, 1.0))[0][0]
+    assert fitted(corrupted, "gaussian").unknowns["k"] == pytest.approx(pulled, rel=0.02)
+    assert fitted(corrupted, "cauchy").unknowns["k"] == pytest.approx(plain, rel=0.05)
 
 
 def test_a_fixed_law_is_not_learned_however_many_readings_there_are(two_peaks):

@@ -57,7 +57,7 @@ def test_a_law_that_was_learned_from_its_own_misfits_does_not_look_sharper_than_
 def test_steady_laws_have_the_normal_matrix_of_equal_weights():
     system = solved(Gaussian(), 0).system
     steady, summed = (Banded(system.space.size, system.space.bandwidth) for _ in range(2))
-    system.add_steady_normal(steady, np.array([2.5]))
+    system.add_constant_normal(steady, np.array([2.5]))
     system.rows.add_normal(summed, np.full(system.count, 2.5))
     np.testing.assert_allclose(steady.entries, summed.entries, rtol=1e-13, atol=1e-13)
 
@@ -80,8 +80,8 @@ def test_a_field_that_follows_the_noise_is_doubted(share, doubted):
 def test_unmet_equations_widen_an_interval_by_the_most_that_they_can_move_its_estimate():
     """Residuals that cost eight nats have a norm of four, in standard errors."""
     met = solved(Gaussian(), 0)
-    assert met.price < 0.1
-    unmet = replace(met, solution=replace(met.solution, value=replace(met.solution.value, price=8.0)))
+    assert met.equation_cost < 0.1
+    unmet = replace(met, solution=replace(met.solution, value=replace(met.solution.value, equation_cost=8.0)))
     narrow, wide = (uncertainty_of(point, np.zeros(1)).intervals["k"] for point in (met, unmet))
     by_noise = (narrow.high - narrow.low) / 2.0
     assert by_noise == pytest.approx(1.96 * narrow.error, rel=0.05)

@@ -57,7 +57,7 @@ def test_the_score_is_the_derivative_of_the_loss(law):
 def test_the_bend_is_the_derivative_of_the_score(law):
     step = 1e-6
     slope = (law.score(PLACES + step) - law.score(PLACES - step)) / (2.0 * step)
-    np.testing.assert_allclose(law.bend(PLACES), slope, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(law.second_derivative(PLACES), slope, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("law", [Huber(), Cauchy(), FOUR], ids=["huber", "cauchy", "mixture"])
@@ -167,8 +167,8 @@ def test_the_law_of_few_readings_is_mostly_prior():
 def test_the_law_of_few_readings_sees_gross_errors():
     random = np.random.default_rng(1)
     clean = random.normal(size=30)
-    spoilt = np.concatenate([clean, random.choice([-1.0, 1.0], 10) * random.uniform(20.0, 50.0, 10)])
-    assert few_readings_law(spoilt).tail > 5.0 * few_readings_law(clean).tail
+    corrupted = np.concatenate([clean, random.choice([-1.0, 1.0], 10) * random.uniform(20.0, 50.0, 10)])
+    assert few_readings_law(corrupted).tail > 5.0 * few_readings_law(clean).tail
 
 
 def test_the_noise_law_of_a_field_is_a_density_in_its_own_unit():

@@ -41,7 +41,7 @@ from napinn.diagnostics.uncertainty.jackknife import Balance, Rows, jackknife
 from napinn.engines.network.model import NetworkModel, network_of
 from napinn.engines.network.objective import Learned
 from napinn.engines.network.uncertainty import tangent as tangents
-from napinn.engines.network.uncertainty.score import pulls
+from napinn.engines.network.uncertainty.score import score_values
 from napinn.engines.request import Request
 from napinn.errors import StorageError
 from napinn.evaluation import finishing
@@ -50,7 +50,7 @@ from napinn.field.derivatives import FieldNetwork
 from napinn.field.scaling import identity_frame
 from napinn.noise.gate import Gate
 from napinn.noise.losses import Absolute, Squared
-from napinn.runs.request import Wishes, read_request, read_wishes
+from napinn.runs.request import RunExtras, read_extras, read_request
 from napinn.runs.verification import write_verification
 
 TIMES = np.linspace(0.0, 2.0, 40)
@@ -217,7 +217,7 @@ def test_leaving_out_is_exact_where_rows_differ_in_slope():
     for left in range(4):
         mine = group == left
         share = (rows.follow[mine] * rows.slope[mine][:, None]).T @ rows.follow[mine] / 12
-        moves.append(np.linalg.solve(balance.curvature - share, rows.follow[mine].T @ rows.pull[mine] / 12))
+        moves.append(np.linalg.solve(balance.curvature - share, rows.follow[mine].T @ rows.score[mine] / 12))
     expected = np.sqrt(3 / 4 * np.sum((np.array(moves) - np.mean(moves, axis=0)) ** 2, axis=0))
     np.testing.assert_allclose(jackknife(balance, group).errors, expected, rtol=1e-9)
 
@@ -236,8 +236,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(noise):
         }[noise]()
         design = np.stack([np.ones(60), time, np.zeros(60)], axis=1)
         weights = np.linalg.lstsq(design, drawn, rcond=None)[0]
-        pull = 2.0 * (design @ weights - drawn)
-        rows = Rows(design, pull, np.full(60, 2.0), np.arange(60))
+        score = 2.0 * (design @ weights - drawn)
+        rows = Rows(design, score, np.full(60, 2.0), np.arange(60))
         # One residual, slope minus unknown.
         balance = Balance(np.zeros(1), 10.0 * np.array([[0.0, 1.0, -1.0]]), rows, 1.0, 1)
         found = jackknife(balance, sensor, slice(-1, None))
@@ -261,7 +261,9 @@ def test_many_weights_are_folded_without_losing_the_answer(finished, certain, mo
 @pytest.mark.parametrize(("loss", "expected"), [(Squared(), lambda m: 2 * m), (Absolute(), np.sign)])
 def test_pulls_are_the_slopes_of_the_loss(loss, expected, finished):
     misfit = np.array([-2.0, -0.1, 0.3, 5.0])
-    found = pulls(pinn(10, loss=loss), network_of(finished).learned, None, jnp.asarray(misfit), jnp.zeros(4, int))
+    found = score_values(
+        pinn(10, loss=loss), network_of(finished).learned, None, jnp.asarray(misfit), jnp.zeros(4, int)
+    )
     np.testing.assert_allclose(found, expected(misfit))
 
 
@@ -302,7 +304,7 @@ def test_the_best_seed_is_the_one_that_predicts_best_and_says_how_far_they_are_a
     assert fits.best.notes[-1] == (
         "3 seeds found 'k' from 0.79 to 0.81; this is seed 1, the best on held-out readings."
     )
-    best = fits.sure(replace(certain.uncertainty, intervals={"k": Interval(0.805, 0.83, 0.01)})).best
+    best = fits.with_uncertainty(replace(certain.uncertainty, intervals={"k": Interval(0.805, 0.83, 0.01)})).best
     assert best.uncertainty.intervals["k"] == Interval(0.79, 0.83, 0.01)
     assert best.uncertainty.source.endswith("and 3 seeds")
 
@@ -310,7 +312,7 @@ def test_the_best_seed_is_the_one_that_predicts_best_and_says_how_far_they_are_a
 def test_seeds_disagree_when_they_differ_by_more_than_chance(finished, certain):
     apart = seeds_of(finished, (0.8, 0.9), (0.0, 1.0))
     assert apart.best.status is FitStatus.SEEDS_DISAGREE
-    wide = apart.sure(replace(certain.uncertainty, intervals={"k": Interval(0.7, 1.0, 0.1)}))
+    wide = apart.with_uncertainty(replace(certain.uncertainty, intervals={"k": Interval(0.7, 1.0, 0.1)}))
     assert wide.best.status is finished.status
 
 
@@ -337,8 +339,8 @@ def test_the_command_line_adds_intervals(finished_run, tmp_path, monkeypatch, ca
     assert interval["low"] < json.loads(out)["unknowns"]["k"] < interval["high"]
 
 
-def run_seeds(request, folder, wishes):
-    return pipeline._fit_seeds(request, folder, wishes, lambda title: contextlib.nullcontext(lambda snapshot: None))
+def run_seeds(request, folder, extras):
+    return pipeline._fit_seeds(request, folder, extras, lambda title: contextlib.nullcontext(lambda snapshot: None))
 
 
 def test_a_disk_that_is_full_after_all_seeds_is_not_the_users_mistake(finished, tmp_path, monkeypatch):
@@ -349,7 +351,7 @@ def test_a_disk_that_is_full_after_all_seeds_is_not_the_users_mistake(finished, 
     monkeypatch.setattr(pipeline, "fit_seeds_of", lambda *_, **__: seeds_of(finished, (0.8, 0.8), (0.0, 1.0)))
     request = Request(finished.problem, finished.readings, finished.method)
     with pytest.raises(StorageError, match="could not be written to: No space left on device"):
-        run_seeds(request, tmp_path, Wishes(2))
+        run_seeds(request, tmp_path, RunExtras(2))
 
 
 @pytest.mark.parametrize(("status", "done"), [(FitStatus.CONVERGED, 1), (FitStatus.INTERRUPTED, 0)])
@@ -358,17 +360,17 @@ def test_seeds_that_were_not_fitted_are_told(finished, certain, tmp_path, monkey
     monkeypatch.setattr(pipeline, "fit_seeds_of", lambda *_, **__: fits)
     monkeypatch.setattr(finishing, "estimate_uncertainty", lambda result: certain.uncertainty)
     request = Request(finished.problem, finished.readings, finished.method)
-    assert not run_seeds(request, tmp_path, Wishes(8, intervals=True)).complete
+    assert not run_seeds(request, tmp_path, RunExtras(8, intervals=True)).complete
     result = load(tmp_path)
     assert f"Interrupted after {done} of 8 seeds" in result.notes[-1]
     assert (result.uncertainty is not None) == bool(done)
-    assert read_wishes(tmp_path) == Wishes(8, intervals=True)
+    assert read_extras(tmp_path) == RunExtras(8, intervals=True)
 
 
 def test_several_seeds_leave_one_run_that_can_be_repeated(decay_problem, decay_readings, tmp_path):
     method = pinn(40, backbone=MLP(8, 2), collocation_batch=32, reading_batch=32, log_every=20)
     request = Request(decay_problem, decay_readings, method, 5)
-    assert run_seeds(request, tmp_path, Wishes(2, intervals=True)).complete
+    assert run_seeds(request, tmp_path, RunExtras(2, intervals=True)).complete
     result, table = load(tmp_path), pd.read_csv(tmp_path / "seeds.csv")
     assert table["seed"].tolist() == [5, 6]
     chosen = table[table["chosen"]].iloc[0]

@@ -12,6 +12,7 @@ import napinn
 from exact_backend import Exact
 from napinn.results import recipe
 from napinn.runs.column_units import METADATA
+from napinn.runs.folder import describe
 from napinn.runs.request import request_of
 
 CONTENT = {
@@ -76,7 +77,7 @@ def test_points_are_read_in_the_units_of_the_readings_and_fields_are_in_those_of
 )
 def test_the_labels_of_an_earlier_run_stay_if_they_change_nothing(result, units, kept, tmp_path):
     plain = dataclasses.replace(result.problem, units={})
-    settings = napinn.runs.folder.describe(dataclasses.replace(result, problem=plain))
+    settings = describe(dataclasses.replace(result, problem=plain))
     settings["problem"]["units"] = units
     del settings["readings"]["columns"]["conversions"]
     assert request_of(settings, tmp_path, TABLE.assign(t=TIMES), None).problem.units == kept

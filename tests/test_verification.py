@@ -103,10 +103,10 @@ def test_readings_that_were_held_out_pass_unless_they_are_worse_than_the_law():
     held = backend_of(good.method).held_out(good)
     assert held.sum() == 300
     assert check_held_out(good).outcome is CheckOutcome.PASS
-    spoilt = table.assign(
+    corrupted = table.assign(
         u=np.where(held, decay(table["t"].to_numpy()) + 3 * (table["u"] - decay(table["t"].to_numpy())), table["u"])  # pyright: ignore[reportOperatorIssue]
     )
-    check = check_held_out(fitted(spoilt, held_out=0.2))
+    check = check_held_out(fitted(corrupted, held_out=0.2))
     assert check.outcome is CheckOutcome.DOUBT
     assert check.numbers["coverage"] < 0.6
 

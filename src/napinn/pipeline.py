@@ -33,7 +33,7 @@ from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus
 from napinn.runs.folder import RESULT, begin, load, prepare, save
 from napinn.runs.loggers import check_loggers, log_file, opened, together
-from napinn.runs.request import Wishes, read_request, read_wishes, write_request
+from napinn.runs.request import RunExtras, read_extras, read_request, write_request
 from napinn.runs.verification import read_verification
 from napinn.storage.atomic import write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
@@ -67,10 +67,10 @@ class PipelineOptions:
     every: float = EVERY
     """Seconds between two checkpoints."""
 
-    def wishes(self, folder: Path) -> Wishes:
+    def extras(self, folder: Path) -> RunExtras:
         """What the request of a run says of it."""
         seen = tuple(os.path.relpath(path, folder) for path in self.inputs)
-        return Wishes(self.seeds, self.intervals, self.logs, seen, self.flags, self.profile, self.discrepancy)
+        return RunExtras(self.seeds, self.intervals, self.logs, seen, self.flags, self.profile, self.discrepancy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +131,11 @@ def run(
     options = PipelineOptions(
         seeds, intervals, profile, discrepancy, flags, tuple(logs), tuple(map(Path, given)), overwrite, every
     )
-    check_asked(bound, table, request.method.double, options)
+    check_options(bound, table, request.method.double, options)
     return run_request(lambda: request, Path(folder), options, lambda title: shown_progress(progress, title)).result
 
 
-def check_asked(problem: Problem, readings: Readings, double: bool, options: PipelineOptions) -> None:
+def check_options(problem: Problem, readings: Readings, double: bool, options: PipelineOptions) -> None:
     """Refuse what cannot be fitted or logged before anything is made.
 
     :param problem: What is to be fitted.
@@ -156,18 +156,18 @@ def check_asked(problem: Problem, readings: Readings, double: bool, options: Pip
 def run_request(make: Callable[[], Request], folder: Path, options: PipelineOptions, display: Display) -> Finished:
     """Prepare the folder, fit, save and report.
 
-    :param make: Gives the request, which `check_asked` has accepted; it is called when the folder is ready, because
+    :param make: Gives the request, which `check_options` has accepted; it is called when the folder is ready, because
         making the method of a network loads JAX.
     :param folder: The run folder.
     :param options: What is asked for beside the fit.
     :param display: Where progress is shown."""
     prepare(folder, options.overwrite, inputs=options.inputs)
     with held(folder):
-        request, wishes = make(), options.wishes(folder)
-        begin(request, folder, wishes)
+        request, extras = make(), options.extras(folder)
+        begin(request, folder, extras)
         if options.seeds > 1:
-            return _fit_seeds(request, folder, wishes, display)
-        return Finished(_fit_one(request, folder, wishes, options.every, display))
+            return _fit_seeds(request, folder, extras, display)
+        return Finished(_fit_one(request, folder, extras, options.every, display))
 
 
 def resume_run(folder: Path, display: Display, every: float = EVERY) -> FitResult:
@@ -177,19 +177,19 @@ def resume_run(folder: Path, display: Display, every: float = EVERY) -> FitResul
     :param display: Where progress is shown.
     :param every: Seconds between two checkpoints.
     :raises InputError: if the run is finished, was of several seeds, or has no checkpoint."""
-    request, wishes = read_request(folder), read_wishes(folder)
+    request, extras = read_request(folder), read_extras(folder)
     stopped = (folder / RESULT).exists()
     if stopped and read_settings(folder / RESULT)["status"] != FitStatus.INTERRUPTED.name:
         raise InputError(f"{folder} is finished, there is nothing to resume; napinn rerun repeats it.")
-    if wishes.seeds > 1:
+    if extras.seeds > 1:
         raise InputError(
-            f"{folder} was to fit {wishes.seeds} seeds, of which no checkpoints are kept; fit again with --overwrite."
+            f"{folder} was to fit {extras.seeds} seeds, of which no checkpoints are kept; fit again with --overwrite."
         )
     if stopped and not checkpoints_of(folder):
         raise InputError(f"{folder} has no checkpoint to continue from; napinn rerun repeats it from the beginning.")
     check_readings(request.problem, request.readings, request.method.double)
     with held(folder):
-        return _fit_one(request, folder, wishes, every, display, resume=True)
+        return _fit_one(request, folder, extras, every, display, resume=True)
 
 
 def rerun(
@@ -207,19 +207,19 @@ def rerun(
     prepare(folder, overwrite, inputs=[run])
     with held(folder):
         begin(request, folder)
-        return earlier, _fit_one(request, folder, Wishes(), every, display)
+        return earlier, _fit_one(request, folder, RunExtras(), every, display)
 
 
 def _fit_one(
-    request: Request, folder: Path, wishes: Wishes, every: float, display: Display, resume: bool = False
+    request: Request, folder: Path, extras: RunExtras, every: float, display: Display, resume: bool = False
 ) -> FitResult:
-    with _watched(folder, wishes.logs, display, request.method.name) as progress:
+    with _watched(folder, extras.logs, display, request.method.name) as progress:
         how = RunOptions(progress, Checkpoints(folder, every), resume)
         result = fit_request(request, how)
         log.info("%s %s", result.status.name, result.status.value)
-        result = with_intervals(result) if wishes.intervals else result
-        result = with_profiles(result) if wishes.profile else result
-        result = with_discrepancy(result) if wishes.discrepancy else result
+        result = with_intervals(result) if extras.intervals else result
+        result = with_profiles(result) if extras.profile else result
+        result = with_discrepancy(result) if extras.discrepancy else result
         try:
             save(result, folder)
         except StorageError as error:
@@ -228,18 +228,18 @@ def _fit_one(
     return result
 
 
-def _fit_seeds(request: Request, folder: Path, wishes: Wishes, display: Display) -> Finished:
-    title = f"{request.method.name}, {wishes.seeds} seeds"
-    with _watched(folder, wishes.logs, display, title) as progress:
-        found = fit_seeds_of(request, wishes.seeds, progress)
-        result = best_of(found, wishes.seeds, wishes.intervals, wishes.profile, wishes.discrepancy)
+def _fit_seeds(request: Request, folder: Path, extras: RunExtras, display: Display) -> Finished:
+    title = f"{request.method.name}, {extras.seeds} seeds"
+    with _watched(folder, extras.logs, display, title) as progress:
+        found = fit_seeds_of(request, extras.seeds, progress)
+        result = best_of(found, extras.seeds, extras.intervals, extras.profile, extras.discrepancy)
         log.info("%s %s", result.status.name, result.status.value)
         # What is asked for is now the seed that was chosen, so that a rerun comes to the same numbers.
         with storing(f"{folder} could not be written to"):
-            write_request(replace(request, seed=result.seed), folder, wishes)
+            write_request(replace(request, seed=result.seed), folder, extras)
             save_with_report(result, folder)
             write_atomic(folder / SEEDS, found.table().to_csv(index=False))
-    return Finished(result, len(found.results) == wishes.seeds)
+    return Finished(result, len(found.results) == extras.seeds)
 
 
 @contextlib.contextmanager

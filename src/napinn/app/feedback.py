@@ -164,11 +164,11 @@ def _condition(text: str, names: Names, columns: Columns) -> dict[str, Any]:
 
 def _box(text: str, coordinates: Sequence[str], columns: Columns) -> dict[str, tuple[float, float]]:
     """The box of the readings, stretched to where the condition holds, as a problem file does it."""
-    told = named_places(text)
+    places = named_places(text)
     box = {}
     points = np.zeros((1, len(coordinates))) if columns.readings is None else columns.readings.points
     for axis, name in enumerate(coordinates):
-        reached = [float(points[:, axis].min()), float(points[:, axis].max()), told.get(name, float(points[0, axis]))]
+        reached = [float(points[:, axis].min()), float(points[:, axis].max()), places.get(name, float(points[0, axis]))]
         box[name] = (min(reached), max(reached))
     return box
 

@@ -73,11 +73,11 @@ class Fits:
         pid, launch = self._process(analysis), _launch(analysis)
         if pid is None:
             return
-        asked = launch.get("asked")
-        late = asked is not None and time.time() - asked > PATIENCE
+        stop_time = launch.get("asked")
+        late = stop_time is not None and time.time() - stop_time > PATIENCE
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM if late else signal.SIGINT)
-        if asked is None:
+        if stop_time is None:
             write_atomic(analysis.folder / STARTED, json.dumps({**launch, "asked": time.time()}), durable=False)
 
     def running(self, analysis: Analysis) -> bool:
@@ -101,10 +101,10 @@ class Fits:
         if self._process(analysis) is not None:
             raise InputError("a fit of this analysis is running already; stop it first.")
 
-    def _spawn(self, analysis: Analysis, run: str, words: list[str], of: str | None) -> None:
+    def _spawn(self, analysis: Analysis, run: str, arguments: list[str], of: str | None) -> None:
         with (analysis.folder / OUTPUT).open("wb") as output:
             child = subprocess.Popen(
-                command(words),
+                command(arguments),
                 cwd=analysis.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
@@ -126,11 +126,11 @@ class Fits:
         return int(launch["pid"]) if young and started_it and is_running(int(launch["pid"])) else None
 
 
-def command(words: Sequence[str]) -> list[str]:
+def command(arguments: Sequence[str]) -> list[str]:
     """A process that is called as `napinn` is.
 
     :param words: What follows `napinn` on a command line."""
-    return [sys.executable, "-P", "-c", PROGRAM, *words]
+    return [sys.executable, "-P", "-c", PROGRAM, *arguments]
 
 
 def arguments(analysis: Analysis, run: str) -> list[str]:
@@ -174,10 +174,10 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _running(analysis: Analysis, run: Path | None, launch: dict[str, Any]) -> dict[str, Any]:
     state = {} if run is None else status(run)
-    history, asked = state.get("history") or {}, launch.get("asked")
+    history, stop_time = state.get("history") or {}, launch.get("asked")
     return {
-        "state": "running" if asked is None else "stopping",
-        "patient": asked is None or time.time() - asked < PATIENCE,
+        "state": "running" if stop_time is None else "stopping",
+        "patient": stop_time is None or time.time() - stop_time < PATIENCE,
         "run": launch.get("run"),
         "progress": state.get("progress"),
         "seconds": time.time() - float(launch.get("started", time.time())),

@@ -119,7 +119,7 @@ class Pages:
         :param analysis: One of the work folder."""
         state = self.fits.state(analysis)
         run = state.get("run") or "run-1"
-        words = shlex.join(["napinn", *arguments(analysis, run)])
+        command_line = shlex.join(["napinn", *arguments(analysis, run)])
         found = next((path for path in analysis.runs() if path.name == run), None)
         ended = frozenset() if found is None or state["state"] in ("running", "stopping") else served(found)
         files = [self._file(analysis, run, name) for name in DOWNLOADS if name in ended]
@@ -127,7 +127,7 @@ class Pages:
         return {
             **state,
             "revision": analysis.record()["revision"],
-            "command": f"cd {shlex.quote(str(analysis.folder))}\n{words}",
+            "command": f"cd {shlex.quote(str(analysis.folder))}\n{command_line}",
             "files": files,
         }
 

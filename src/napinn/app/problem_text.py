@@ -75,8 +75,8 @@ def coordinates_of(draft: Draft) -> list[str]:
 
     :param draft: What was filled in."""
     named = [column.name for column in draft.columns_as(Role.COORDINATE)]
-    told = [name for column in draft.columns_as(Role.STATION) for name in _NAMED.findall(column.place)]
-    return list(dict.fromkeys([*named, *told]))
+    in_places = [name for column in draft.columns_as(Role.STATION) for name in _NAMED.findall(column.place)]
+    return list(dict.fromkeys([*named, *in_places]))
 
 
 def _coordinates(draft: Draft) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def _columns(draft: Draft) -> dict[str, Any]:
 
 def _bounds(name: Name) -> dict[str, float]:
     given = {"start": name.start, "low": name.low, "high": name.high}
-    words = {"start": "start", "low": "lowest value", "high": "highest value"}
-    return {entry: number(text, f"the {words[entry]} of {name.name}") for entry, text in given.items() if text.strip()}
+    labels = {"start": "start", "low": "lowest value", "high": "highest value"}
+    return {entry: number(text, f"the {labels[entry]} of {name.name}") for entry, text in given.items() if text.strip()}
 
 
 def _constant(name: Name) -> float:

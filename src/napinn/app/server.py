@@ -171,15 +171,15 @@ class _Handler(LocalHandler):
 
     def _file(self, identifier: str, run: str, name: str) -> None:
         """A file by the list of its folder, to whoever has its ticket."""
-        asked = parse_qs(urlsplit(self.path).query)
+        query = parse_qs(urlsplit(self.path).query)
         ticket = self.application.ticket(f"{identifier}/{run}/{name}")
-        if not hmac.compare_digest(asked.get("ticket", [""])[0].encode(), ticket.encode()):
+        if not hmac.compare_digest(query.get("ticket", [""])[0].encode(), ticket.encode()):
             raise RefusedError(403, "This address does not open the file; use the link on the page.")
         analysis = self._analysis(identifier)
         folder = next((path for path in (analysis.folder, *analysis.runs()) if path.name == run), None)
         if folder is None or name not in served(folder):
             raise RefusedError(404, "There is no such file.")
-        save = {"Content-Disposition": f'attachment; filename="{name}"'} if "save" in asked else {}
+        save = {"Content-Disposition": f'attachment; filename="{name}"'} if "save" in query else {}
         self.answer(200, kind_of(name), (folder / name).read_bytes(), FILE_POLICY, save)
 
     def _length(self, largest: int) -> int:

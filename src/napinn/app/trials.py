@@ -18,23 +18,28 @@ def verify(analysis: Analysis, run: str) -> None:
 
     :param analysis: One with a finished fit.
     :param run: Name of its run folder."""
-    for words in (["verify", run, "--json"], ["report", run]):
+    for arguments in (["verify", run, "--json"], ["report", run]):
         try:
-            done = _called(analysis, words, LONGEST_CHECK)
+            done = _called(analysis, arguments, LONGEST_CHECK)
         except (OSError, subprocess.SubprocessError):
             raise InputError("the trust check did not end; try napinn verify on a command line.") from None
         if done.returncode not in (0, NOT_TRUSTED):
-            said = done.stderr.decode(errors="replace").strip().removeprefix("napinn:").strip()
-            raise InputError(said or "the trust check failed.")
+            message = done.stderr.decode(errors="replace").strip().removeprefix("napinn:").strip()
+            raise InputError(message or "the trust check failed.")
 
 
 NOT_TRUSTED = 3
 """The exit code of a check that was made and casts doubt."""
 
 
-def _called(analysis: Analysis, words: list[str], longest: float) -> subprocess.CompletedProcess[bytes]:
+def _called(analysis: Analysis, arguments: list[str], longest: float) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        command(words), cwd=analysis.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=longest, check=False
+        command(arguments),
+        cwd=analysis.folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=longest,
+        check=False,
     )
 
 
@@ -42,9 +47,9 @@ def expected(analysis: Analysis) -> str:
     """What a fit will be, as one sentence; empty where that cannot be found out soon.
 
     :param analysis: One whose draft is ready."""
-    words = ["check", PROBLEM, analysis.readings.name, "--json"]
+    arguments = ["check", PROBLEM, analysis.readings.name, "--json"]
     try:
-        found = json.loads(_called(analysis, words, LONGEST_TRIAL).stdout)
+        found = json.loads(_called(analysis, arguments, LONGEST_TRIAL).stdout)
         seconds, method, reason = float(found["seconds"]), str(found["method"]), str(found["reason"])
     except (OSError, ValueError, LookupError, TypeError, subprocess.SubprocessError):
         return ""

@@ -28,12 +28,12 @@ def check_command(inputs: Inputs, choice: Choice, timed: bool, as_json: bool) ->
     bound, table = inputs.problem, inputs.readings
     found = [*inspect_readings(bound, table, choice.in_double), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
-    told = describe(bound, table, inputs.notes, found)
-    told |= expected(bound, table, choice, timed and not blocked)
+    description = describe(bound, table, inputs.notes, found)
+    description |= expected(bound, table, choice, timed and not blocked)
     if as_json:
-        print(json.dumps(told))  # noqa: T201
+        print(json.dumps(description))  # noqa: T201
     else:
-        show(bound, told, Console())
+        show(bound, description, Console())
     return EXIT_BAD_INPUT if blocked else 0
 
 
@@ -67,7 +67,11 @@ def describe(
         "unknowns": {name: unknown_settings(unknown) for name, unknown in problem.unknowns.items()},
         **({"observables": dict(problem.observables)} if problem.observables else {}),
         **_units(problem),
-        **({"varying": {name: varying.told for name, varying in problem.varying.items()}} if problem.varying else {}),
+        **(
+            {"varying": {name: varying.description for name, varying in problem.varying.items()}}
+            if problem.varying
+            else {}
+        ),
         "sensors": {
             "count": len(names),
             "fewest": {"sensor": str(names[counts.argmin()]), "readings": int(counts.min())},
@@ -154,53 +158,53 @@ def _units(problem: Problem) -> dict[str, Any]:
     return {"units": {"given": given, "derived": derived, "not_known": open_names, "converted": converted}}
 
 
-def show(problem: Problem, told: dict[str, Any], console: Console) -> None:
-    for line in told["equations"]:
+def show(problem: Problem, description: dict[str, Any], console: Console) -> None:
+    for line in description["equations"]:
         console.print(escape(line), style="bold", highlight=False, soft_wrap=True)
-    table = told["table"]
+    table = description["table"]
     notes = "".join(f"; {note}" for note in table["notes"])
     deviations = "; with known deviations" if table["sigma"] else ""
     text = f"{table['file']}: {table['rows']} rows, {table['readings']} readings, {table['form']}{deviations}{notes}"
     console.print(escape(text), highlight=False, soft_wrap=True)
-    _show_coordinates(told, console)
-    _show_fields(problem, told, console)
-    _show_experiments(told, console)
-    _show_units(told, console)
-    sensors = told["sensors"]
+    _show_coordinates(description, console)
+    _show_fields(problem, description, console)
+    _show_experiments(description, console)
+    _show_units(description, console)
+    sensors = description["sensors"]
     few, many = sensors["fewest"], sensors["most"]
     text = f"{sensors['count']} sensors, with {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
     if sensors["count"] <= MOST_LISTED:
         text = "readings by sensor: " + ", ".join(f"{name} {count}" for name, count in sensors["readings"].items())
     console.print(escape(text), highlight=False, soft_wrap=True)
-    for finding in told["findings"]:
+    for finding in description["findings"]:
         weight = Weight(finding["weight"])
         console.print(
             f"[{COLOURS[weight]}]{weight.value}:[/] {escape(finding['text'])}", highlight=False, soft_wrap=True
         )
-    if not told["findings"]:
+    if not description["findings"]:
         console.print("nothing looks wrong.", style="green")
-    if told["seconds"] is not None:
-        steps = f" of {told['steps']} steps" if told["steps"] else ""
-        why = f", because {told['reason']}" if told["reason"] else ""
-        took = duration(told["seconds"])
-        console.print(f"A fit by {told['method']}{steps} will take roughly {took} here{why}.", highlight=False)
+    if description["seconds"] is not None:
+        steps = f" of {description['steps']} steps" if description["steps"] else ""
+        why = f", because {description['reason']}" if description["reason"] else ""
+        took = duration(description["seconds"])
+        console.print(f"A fit by {description['method']}{steps} will take roughly {took} here{why}.", highlight=False)
 
 
-def _show_coordinates(told: dict[str, Any], console: Console) -> None:
+def _show_coordinates(description: dict[str, Any], console: Console) -> None:
     rows = Table("coordinate", "range", "read from … to", "different", "unit", box=None, pad_edge=False)
-    for name, entry in told["coordinates"].items():
+    for name, entry in description["coordinates"].items():
         since = f" since {entry['origin'][:16].replace('T', ' ')}" if entry["origin"] else ""
         unit = f"{entry['unit'] or ''}{since}"
         rows.add_row(name, _span(entry["range"]), _span(entry["read"]), str(entry["different"]), escape(unit))
     console.print_whole(rows)
 
 
-def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> None:
+def _show_fields(problem: Problem, description: dict[str, Any], console: Console) -> None:
     rows = Table("field", "readings", "sensors", "median", "from … to", "unit", box=None, pad_edge=False)
-    for name, entry in told["fields"].items():
+    for name, entry in description["fields"].items():
         numbers = (str(entry["readings"]), str(entry["sensors"]), f"{entry['median']:.4g}", _span(entry["range"]))
         rows.add_row(name, *numbers, escape(entry["unit"] or ""))
-    for name in told["hidden"]:
+    for name in description["hidden"]:
         rows.add_row(name, "hidden", "", "", "", escape(problem.unit_of(name) or ""))
     console.print_whole(rows)
     if problem.unknowns:
@@ -219,14 +223,14 @@ def _show_fields(problem: Problem, told: dict[str, Any], console: Console) -> No
 def _show_varying(problem: Problem, console: Console) -> None:
     """The unknown functions, in words."""
     for name, varying in problem.varying.items():
-        said = f"unknown function {name}: {varying.told}"
-        said += "" if varying.steps else "; the readings choose how smooth"
-        console.print(escape(said), highlight=False, soft_wrap=True)
+        line = f"unknown function {name}: {varying.description}"
+        line += "" if varying.steps else "; the readings choose how smooth"
+        console.print(escape(line), highlight=False, soft_wrap=True)
 
 
-def _show_units(told: dict[str, Any], console: Console) -> None:
+def _show_units(description: dict[str, Any], console: Console) -> None:
     """Units in words, so that a C for coulomb is noticed, and everything that is converted."""
-    units = told.get("units", {})
+    units = description.get("units", {})
     lines = []
     if units.get("given"):
         lines.append("units: " + ", ".join(f"{name} in {unit}" for name, unit in units["given"].items()))
@@ -236,30 +240,30 @@ def _show_units(told: dict[str, Any], console: Console) -> None:
     if units.get("not_known"):
         lines.append(f"units that the equations leave open: {', '.join(units['not_known'])}")
     lines += [f"converted: {each}" for each in units.get("converted", ())]
-    columns = {plain(name): entry for kind in ("coordinates", "fields") for name, entry in told[kind].items()}
+    columns = {plain(name): entry for kind in ("coordinates", "fields") for name, entry in description[kind].items()}
     lines += [f"converted: the column of {name} from {entry['column_unit']} to {entry['unit']}"
               for name, entry in columns.items() if "column_unit" in entry]  # fmt: skip
     for line in lines:
         console.print(escape(line), highlight=False, soft_wrap=True)
 
 
-def _show_experiments(told: dict[str, Any], console: Console) -> None:
+def _show_experiments(description: dict[str, Any], console: Console) -> None:
     """What each experiment has of its own, and which readings have a noise law of their own."""
-    if told["experiments"]:
-        first = next(iter(told["experiments"].values()))
+    if description["experiments"]:
+        first = next(iter(description["experiments"].values()))
         rows = Table("experiment", "readings", *first["ranges"], *first["constants"], box=None, pad_edge=False)
-        for name, entry in told["experiments"].items():
+        for name, entry in description["experiments"].items():
             spans, numbers = map(_span, entry["ranges"].values()), (f"{x:g}" for x in entry["constants"].values())
             rows.add_row(escape(name), str(entry["readings"]), *spans, *numbers)
         console.print_whole(rows)
-        own = told["per_experiment"]
-        said = f"; {', '.join(own)} {'has' if len(own) == 1 else 'have'} a value for each" if own else ""
+        own = description["per_experiment"]
+        line = f"; {', '.join(own)} {'has' if len(own) == 1 else 'have'} a value for each" if own else ""
         console.print(
-            f"each experiment has fields of its own; equations and unknowns are shared{said}", highlight=False,
+            f"each experiment has fields of its own; equations and unknowns are shared{line}", highlight=False,
             soft_wrap=True,
         )  # fmt: skip
-    if told["noise_groups"]:
-        groups = ", ".join(f"{name} ({count} readings)" for name, count in told["noise_groups"].items())
+    if description["noise_groups"]:
+        groups = ", ".join(f"{name} ({count} readings)" for name, count in description["noise_groups"].items())
         console.print(escape(f"one noise law for each of: {groups}"), highlight=False, soft_wrap=True)
 
 

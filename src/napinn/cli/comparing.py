@@ -12,7 +12,7 @@ from rich.table import Table
 from napinn.cli.choice import Choice
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_INTERRUPTED
-from napinn.cli.inputs import told_inputs
+from napinn.cli.inputs import read_and_print_notes
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
 from napinn.engines.snapshot import Snapshot
@@ -76,7 +76,7 @@ def _methods(
         raise InputError("no method is named; write for example --methods pinn,na_pinn.")
     choices = {name: Choice(name, steps=steps).check() for name in names}
     # Before the methods are made, because a network among them imports JAX, which a wrong file should not wait for.
-    found = told_inputs(problem, [readings], Console(stderr=True))
+    found = read_and_print_notes(problem, [readings], Console(stderr=True))
     check_in_box(found.readings, found.problem)
     recipes = {name: choice.make() for name, choice in choices.items()}
     prepare(out, overwrite, WHOLE, found.files)

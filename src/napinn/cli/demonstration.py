@@ -96,7 +96,7 @@ def demo_command(steps: int | None, full: bool, seed: int, out: Path, overwrite:
     return exit_code(first)
 
 
-def method_of(word: str, steps: int | None, full: bool) -> Recipe:
+def method_of(name: str, steps: int | None, full: bool) -> Recipe:
     """A method of the demonstration.
 
     The short form trains networks that are half as wide and one layer less deep, on smaller batches, and moves the
@@ -105,7 +105,7 @@ def method_of(word: str, steps: int | None, full: bool) -> Recipe:
     :param word: The method by its name in the catalogue.
     :param steps: Training steps, or None for those of the form.
     :param full: Whether networks, batches and steps are the method's own."""
-    entry = METHODS[word]
+    entry = METHODS[name]
     if entry.steps == 0:
         return entry.make()
     if full:

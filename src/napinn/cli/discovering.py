@@ -113,13 +113,13 @@ def _by_left(texts: Sequence[str]) -> list[str] | dict[str, list[str]]:
 
 def _write(found: Discovery, folder: Path, file: ProblemFile) -> None:
     write_discovery(found, folder, file)
-    told = described(found)
+    description = described(found)
     if found.result is not None:
         save(found.result, folder)
-        write_report(found.result, folder / "report.html", discovery=told)
+        write_report(found.result, folder / "report.html", discovery=description)
         return
-    charts = discovery_charts(told)
-    section = part("section", SECTION, discovery_tables(told) + figures_of(charts))
+    charts = discovery_charts(description)
+    section = part("section", SECTION, discovery_tables(description) + figures_of(charts))
     body = joined((part("bar"), Markup("<main>"), section, Markup("</main>")))
     bundle = {"charts": {chart.id: chart.figure() for chart in charts}}
     write_atomic(folder / "report.html", page(f"napinn: {file.name}", body, ("dress.js", "charts.js"), bundle))

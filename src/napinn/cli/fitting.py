@@ -6,22 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from napinn.cli.choice import Choice
-from napinn.cli.running import Manner, display, tell_result
+from napinn.cli.running import OutputOptions, display, print_result
 from napinn.engines.catalogue import METHODS
 from napinn.engines.request import Request
 from napinn.errors import InputError
-from napinn.pipeline import PipelineOptions, check_asked, run_request
+from napinn.pipeline import PipelineOptions, check_options, run_request
 from napinn.problem.file import Inputs
 from napinn.problem.file.joined import run_name
 
 
 def fit_command(
     found: Inputs, readings: Sequence[Path], choice: Choice, seed: int, out: Path | None, options: PipelineOptions,
-    manner: Manner,
+    output: OutputOptions,
 ) -> int:  # fmt: skip
     """What is refused is refused before the method is made, because that may load JAX."""
     options = replace(options, inputs=found.files)
-    check_asked(found.problem, found.readings, choice.in_double, options)
+    check_options(found.problem, found.readings, choice.in_double, options)
     if found.problem.spline_only is not None and METHODS[choice.name].steps:
         raise InputError(f"{found.problem.spline_only}, which only --method splines can fit with.")
     folder = out or Path("runs") / run_name(readings)
@@ -29,5 +29,5 @@ def fit_command(
     def request() -> Request:
         return Request(found.problem, found.readings, choice.make(), seed)
 
-    finished = run_request(request, folder, options, functools.partial(display, manner))
-    return tell_result(finished.result, folder, manner, finished.complete)
+    finished = run_request(request, folder, options, functools.partial(display, output))
+    return print_result(finished.result, folder, output, finished.complete)

@@ -8,19 +8,19 @@ from rich.markup import escape
 from napinn.cli.console import Console
 from napinn.data.readings import Columns
 from napinn.problem import Problem
-from napinn.problem.file import Inputs, Words, read_inputs
-from napinn.problem.file.joined import told_names
+from napinn.problem.file import Inputs, ProblemTexts, read_inputs
+from napinn.problem.file.joined import names_of_files
 
 
-def told_inputs(
-    problem: Path | Words, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
+def read_and_print_notes(
+    problem: Path | ProblemTexts, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
 ) -> Inputs:
     """Problem and readings; what was guessed or deduced is said."""
     found = read_inputs(problem, readings, leave_out_bad=leave_out_bad)
-    told = [f"{told_names(readings)}: {note}" for note in found.unusual_notes]
-    if isinstance(problem, Words):
-        told.append(f"understood: {deduced(found.problem, found.readings.columns)}")
-    for line in told:
+    notes = [f"{names_of_files(readings)}: {note}" for note in found.unusual_notes]
+    if isinstance(problem, ProblemTexts):
+        notes.append(f"understood: {deduced(found.problem, found.readings.columns)}")
+    for line in notes:
         console.print(escape(line), soft_wrap=True, highlight=False)
     return found
 

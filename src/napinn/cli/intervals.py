@@ -17,10 +17,10 @@ def intervals_command(run: Path, as_json: bool) -> None:
     # What was found is shown before it is kept: the folder may not be writable.
     console = Console(quiet=as_json)
     if as_json:
-        told = describe(result)
-        print(json.dumps({key: told[key] for key in ("unknowns", "intervals", "intervals_from")}))  # noqa: T201
+        message = describe(result)
+        print(json.dumps({key: message[key] for key in ("unknowns", "intervals", "intervals_from")}))  # noqa: T201
     show_unknowns(result, console)
     show_status(result, console)
     keep_more(result, run)
-    told = f"added to {run}: result.json, report.html and the spread of the field in field.nc"
-    console.print(escape(told), soft_wrap=True, highlight=False)
+    message = f"added to {run}: result.json, report.html and the spread of the field in field.nc"
+    console.print(escape(message), soft_wrap=True, highlight=False)

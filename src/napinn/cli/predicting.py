@@ -37,10 +37,10 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
         found = result.grid(grid or 0)
     file.write(lambda beside: write_table(found, beside))
     units = {name: unit for name in result.problem.outputs if (unit := result.problem.unit_of(name))}
-    told = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
-    told |= {"units": units} if units else {}
+    summary = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
+    summary |= {"units": units} if units else {}
     if as_json:
-        print(json.dumps(told))  # noqa: T201
+        print(json.dumps(summary))  # noqa: T201
         return
     console = Console()
     named = ", ".join(f"{name} [{units[name]}]" if name in units else name for name in result.problem.outputs)

@@ -35,8 +35,8 @@ def profile_command(run: Path, as_json: bool) -> None:
     keep_more(result, run)
     draw(result, run)
     if not as_json:
-        told = f"added to {run}: result.json, report.html and {PICTURE}"
-        Console().print(escape(told), soft_wrap=True, highlight=False)
+        message = f"added to {run}: result.json, report.html and {PICTURE}"
+        Console().print(escape(message), soft_wrap=True, highlight=False)
 
 
 def draw(result: FitResult, run: Path) -> None:

@@ -52,9 +52,9 @@ class _Lines:
 
 
 def detail(snapshot: Snapshot) -> str:
-    parts = [snapshot.said or f"loss {snapshot.losses['total']:.4g}"]
+    parts = [snapshot.detail or f"loss {snapshot.losses['total']:.4g}"]
     parts += [f"{name} {value:.4g}" for name, value in snapshot.unknowns.items()]
-    if not snapshot.said:
+    if not snapshot.detail:
         if snapshot.gate and snapshot.losses["data"]:
             parts.append(f"flagged {100 * snapshot.losses['rejected']:.1f} %")
         rate = snapshot.steps_a_second

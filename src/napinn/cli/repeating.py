@@ -10,7 +10,7 @@ from typing import Any
 from rich.markup import escape
 
 from napinn.cli.console import Console
-from napinn.cli.running import Manner, display, exit_code, tell_result
+from napinn.cli.running import OutputOptions, display, exit_code, print_result
 from napinn.errors import InputError
 from napinn.evaluation.agreement import agreement
 from napinn.pipeline import rerun, resume_run
@@ -25,33 +25,33 @@ LOG_LINES = 400
 BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
 
 
-def resume_command(run: Path, every: float, manner: Manner) -> int:
-    return tell_result(resume_run(run, functools.partial(display, manner), every), run, manner)
+def resume_command(run: Path, every: float, output: OutputOptions) -> int:
+    return print_result(resume_run(run, functools.partial(display, output), every), run, output)
 
 
-def rerun_command(run: Path, out: Path, overwrite: bool, manner: Manner) -> int:
-    earlier, result = rerun(run, out, functools.partial(display, manner), overwrite)
-    told = dataclasses.asdict(agreement(earlier, result))
+def rerun_command(run: Path, out: Path, overwrite: bool, output: OutputOptions) -> int:
+    earlier, result = rerun(run, out, functools.partial(display, output), overwrite)
+    agreed = dataclasses.asdict(agreement(earlier, result))
     ran_on = read_settings(run / RESULT)["versions"]
-    told["other_versions"] = {name: ran_on.get(name) for name, now in versions().items() if ran_on.get(name) != now}
-    if manner.as_json:
-        print(json.dumps({**told, "folder": str(out)}))  # noqa: T201
+    agreed["other_versions"] = {name: ran_on.get(name) for name, now in versions().items() if ran_on.get(name) != now}
+    if output.as_json:
+        print(json.dumps({**agreed, "folder": str(out)}))  # noqa: T201
     else:
-        for line in _sentences(told, out):
+        for line in _sentences(agreed, out):
             Console().print(escape(line), soft_wrap=True, highlight=False)
     return exit_code(result)
 
 
-def _sentences(told: dict[str, Any], out: Path) -> list[str]:
-    if told["identical"]:
+def _sentences(agreed: dict[str, Any], out: Path) -> list[str]:
+    if agreed["identical"]:
         lines = ["The numbers agree: field, noise law and coefficients are the same to the last bit."]
     else:
-        parts = [f"the field by up to {told['field']:.2g} of its range"]
-        parts += [f"{name} by {value:.2g} of itself" for name, value in told["unknowns"].items()]
-        parts.append(f"{told['verdicts_that_differ']} verdict(s)")
+        parts = [f"the field by up to {agreed['field']:.2g} of its range"]
+        parts += [f"{name} by {value:.2g} of itself" for name, value in agreed["unknowns"].items()]
+        parts.append(f"{agreed['verdicts_that_differ']} verdict(s)")
         lines = [f"The numbers do not agree: {', '.join(parts)}."]
-    if told["other_versions"]:
-        names = ", ".join(f"{name} {version}" for name, version in told["other_versions"].items())
+    if agreed["other_versions"]:
+        names = ", ".join(f"{name} {version}" for name, version in agreed["other_versions"].items())
         lines.append(f"The earlier run was made with {names}.")
     return [*lines, f"run folder {out}"]
 

@@ -33,12 +33,12 @@ def list_command(preset: str, seeds: int | None, out: Path | None, as_json: bool
     console = Console()
     console.print(f"Preset {preset}: {size.about}.", highlight=False)
     console.print(table, "")
-    told = (
+    message = (
         f"The time is that of the fits that are not done, on {cores} core{'s' if cores > 1 else ''}, one fit a core. "
         "Studies share fits, and each is run once. 'napinn reproduce STUDY' runs one; docs/paper.md says what differs "
         "from the paper, and why."
     )
-    console.print(told, highlight=False)
+    console.print(message, highlight=False)
     return 0
 
 
@@ -79,20 +79,20 @@ def reproduce_command(
         with study_display(f"{name}, {preset}", Console(stderr=True)) as progress:
             written = reproduce(name, preset, folder, progress=progress, setting=chosen, **options)
     except KeyboardInterrupt:
-        told = f"napinn: interrupted; finished fits are kept in {folder}, and the same command continues from there."
-        Console(stderr=True).print(told, highlight=False, soft_wrap=True, markup=False)
+        message = f"napinn: interrupted; finished fits are kept in {folder}, and the same command continues from there."
+        Console(stderr=True).print(message, highlight=False, soft_wrap=True, markup=False)
         return EXIT_INTERRUPTED
     failed = [line for study in written for line in study.failed]
     if as_json:
-        told = {
+        message = {
             s.study: {"fits": s.fits, "files": [str(f) for f in s.files], "failed": list(s.failed)} for s in written
         }
-        print(json.dumps(told))  # noqa: T201
+        print(json.dumps(message))  # noqa: T201
     else:
         console = Console()
         for study in written:
             names = ", ".join(str(path) for path in study.files)
-            line = f"{study.study}: {study.fits} of {study.asked} fits, {names}"
+            line = f"{study.study}: {study.fits} of {study.expected} fits, {names}"
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         for line in failed:
             console.print(f"failed: {line}", highlight=False, soft_wrap=True, markup=False)

@@ -22,7 +22,7 @@ from napinn.runs.folder import describe
 
 
 @dataclass(frozen=True)
-class Manner:
+class OutputOptions:
     """What a command says of a fit, and how."""
 
     as_json: bool = False
@@ -31,11 +31,11 @@ class Manner:
 
 
 @contextlib.contextmanager
-def shown_log(manner: Manner) -> Iterator[None]:
+def shown_log(output: OutputOptions) -> Iterator[None]:
     """What napinn logs goes to standard error, as far as was asked."""
     root = logging.getLogger("napinn")
     shown = logging.StreamHandler()
-    shown.setLevel(logging.DEBUG if manner.verbose else logging.ERROR if manner.quiet else logging.WARNING)
+    shown.setLevel(logging.DEBUG if output.verbose else logging.ERROR if output.quiet else logging.WARNING)
     shown.setFormatter(_Printable("napinn: %(message)s"))
     before = root.level
     root.setLevel(logging.DEBUG)
@@ -49,9 +49,9 @@ def shown_log(manner: Manner) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def display(manner: Manner, title: str) -> Iterator[Progress]:
+def display(output: OutputOptions, title: str) -> Iterator[Progress]:
     """The log and the progress of a fit on standard error, while it runs."""
-    with shown_log(manner), progress_display(title, Console(stderr=True, quiet=manner.quiet)) as progress:
+    with shown_log(output), progress_display(title, Console(stderr=True, quiet=output.quiet)) as progress:
         yield progress
 
 
@@ -60,11 +60,11 @@ class _Printable(logging.Formatter):
         return printable(super().format(record))
 
 
-def tell_result(result: FitResult, folder: Path, manner: Manner, complete: bool = True) -> int:
+def print_result(result: FitResult, folder: Path, output: OutputOptions, complete: bool = True) -> int:
     """Print a run, and the exit code that goes with it; `complete` is false if seeds are missing."""
-    if manner.as_json:
+    if output.as_json:
         print(json.dumps({**describe(result), "folder": str(folder)}))  # noqa: T201
-    elif not manner.quiet:
+    elif not output.quiet:
         show_result(result, folder, Console())
     return exit_code(result) if complete else EXIT_INTERRUPTED
 
@@ -131,8 +131,8 @@ def show_unknowns(result: FitResult, console: Console) -> None:
     if result.unknowns or not result.functions:
         console.print_whole(table)
     for name, function in result.functions.items():
-        said = function.sentence(name, result.problem.unit_of(name) or "")
-        console.print(escape(said), highlight=False, soft_wrap=True)
+        sentence = function.sentence(name, result.problem.unit_of(name) or "")
+        console.print(escape(sentence), highlight=False, soft_wrap=True)
     if result.uncertainty is not None:
         console.print(f"in brackets 95 % intervals, from {result.uncertainty.source}", highlight=False)
 

@@ -92,13 +92,13 @@ def simulate_command(name: str, wanted: Wanted, out: Path, overwrite: bool, as_j
 
 
 def show(counts: Mapping[str, int], files: Mapping[str, Path], console: Console) -> None:
-    told = [f"{counts['count']} readings, {counts['outliers']} of them outliers"]
+    parts = [f"{counts['count']} readings, {counts['outliers']} of them outliers"]
     if counts["faulty"]:
-        told.append(f"{counts['faulty']} changed by faults")
+        parts.append(f"{counts['faulty']} changed by faults")
     if counts["dropped_rows"]:
-        told.append(f"{counts['dropped_rows']} rows dropped out")
+        parts.append(f"{counts['dropped_rows']} rows dropped out")
     lines = [
-        f"{', '.join(told)}: {files['readings']}",
+        f"{', '.join(parts)}: {files['readings']}",
         f"labels, not for fitting: {files['labels']}",
         f"now try: napinn fit {files['readings']} --problem {files['problem']}",
     ]

@@ -113,9 +113,9 @@ def check(
 
     choice = Choice(method, steps=steps).check()
     check_exist(*files, *([problem] if problem else []))
-    from napinn.problem.file import Words, read_inputs
+    from napinn.problem.file import ProblemTexts, read_inputs
 
-    given = Words(*lists) if lists[0] else problem or files[0]
+    given = ProblemTexts(*lists) if lists[0] else problem or files[0]
     inputs = read_inputs(given, files if named else files[1:], allow_repeats=True)
     from napinn.cli.checking import check_command
 
@@ -182,18 +182,20 @@ def fit(
 
     choice = Choice(method, backbone, density, loss, steps, double, minutes).check()
     check_exist(*readings, *([problem] if problem else []))
-    from napinn.cli.inputs import told_inputs
-    from napinn.problem.file import Words
+    from napinn.cli.inputs import read_and_print_notes
+    from napinn.problem.file import ProblemTexts
 
-    found = told_inputs(problem or Words(*lists), readings, Console(stderr=True, quiet=quiet), leave_out_bad)
+    found = read_and_print_notes(
+        problem or ProblemTexts(*lists), readings, Console(stderr=True, quiet=quiet), leave_out_bad
+    )
     from napinn.cli.fitting import fit_command
-    from napinn.cli.running import Manner
+    from napinn.cli.running import OutputOptions
     from napinn.pipeline import PipelineOptions
 
     options = PipelineOptions(
         seeds, intervals, profile, discrepancy, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every
     )
-    raise typer.Exit(fit_command(found, readings, choice, seed, out, options, Manner(json, verbose, quiet)))
+    raise typer.Exit(fit_command(found, readings, choice, seed, out, options, OutputOptions(json, verbose, quiet)))
 
 
 @command
@@ -244,9 +246,9 @@ def resume(
     """Continue a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
     check_run(run)
     from napinn.cli.repeating import resume_command
-    from napinn.cli.running import Manner
+    from napinn.cli.running import OutputOptions
 
-    raise typer.Exit(resume_command(run, checkpoint_every, Manner(json, verbose, quiet)))
+    raise typer.Exit(resume_command(run, checkpoint_every, OutputOptions(json, verbose, quiet)))
 
 
 @command

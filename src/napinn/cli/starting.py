@@ -20,8 +20,8 @@ def init_command(readings: Path | None, path: Path, overwrite: bool) -> None:
     _write(path, text, (".yaml", ".yml"), overwrite)
     console = Console()
     console.print(text, end="", markup=False, highlight=False, soft_wrap=True)
-    told = f"Written to {path}. Correct it, then: napinn check {shlex.quote(str(path))} {shlex.quote(str(found))}"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    message = f"Written to {path}. Correct it, then: napinn check {shlex.quote(str(path))} {shlex.quote(str(found))}"
+    console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 def only_table(folder: Path) -> Path:

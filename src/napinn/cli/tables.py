@@ -15,7 +15,8 @@ def methods_command(as_json: bool) -> None:
         "methods": METHODS, "densities of splines": SPLINE_DENSITIES, "densities": DENSITIES, "losses": LOSSES,
     }  # fmt: skip
     if as_json:
-        print(json.dumps({title: {name: _told(e) for name, e in table.items()} for title, table in tables.items()}))  # noqa: T201
+        described = {title: {name: _described(e) for name, e in table.items()} for title, table in tables.items()}
+        print(json.dumps(described))  # noqa: T201
         return
     for title, table in tables.items():
         _show(title, table, {})
@@ -27,12 +28,12 @@ def backbones_command(as_json: bool) -> None:
 
     counts = {name: parameters(entry.make()) for name, entry in BACKBONES.items()}
     if as_json:
-        print(json.dumps({name: {"parameters": counts[name], **_told(e)} for name, e in BACKBONES.items()}))  # noqa: T201
+        print(json.dumps({name: {"parameters": counts[name], **_described(e)} for name, e in BACKBONES.items()}))  # noqa: T201
         return
     _show("backbones", BACKBONES, counts)
 
 
-def _told(entry: Entry) -> dict[str, Any]:
+def _described(entry: Entry) -> dict[str, Any]:
     return {"summary": entry.summary, "source": entry.source}
 
 

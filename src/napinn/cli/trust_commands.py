@@ -79,9 +79,9 @@ def rerun(
     """Repeat a finished run from its folder, and say whether the numbers agree."""
     check_finished(run)
     from napinn.cli.repeating import rerun_command
-    from napinn.cli.running import Manner
+    from napinn.cli.running import OutputOptions
 
-    raise typer.Exit(rerun_command(run, out, overwrite, Manner(json, quiet=quiet)))
+    raise typer.Exit(rerun_command(run, out, overwrite, OutputOptions(json, quiet=quiet)))
 
 
 @command

@@ -70,13 +70,13 @@ def central_share(probabilities: np.ndarray) -> CentralShare:
 def probabilities(result: FitResult, readings: Readings, chosen: np.ndarray, trained: np.ndarray) -> np.ndarray:
     """For each of the chosen readings, how probable a smaller misfit is under the learned law of its field, or, where a
     method learns none, among the misfits of the readings of the fit that were `trained` on."""
-    asked = readings.only(chosen)
-    owner = asked.field_index
-    predicted = result.field(asked.points)[np.arange(len(asked)), owner]
-    misfits = asked.standard(asked.values - predicted, result.readings)
-    found = np.empty(len(asked))
-    for index, name in enumerate(asked.scatters.names):
-        mine = asked.scatters.index == index
+    judged = readings.only(chosen)
+    owner = judged.field_index
+    predicted = result.field(judged.points)[np.arange(len(judged)), owner]
+    misfits = judged.standard(judged.values - predicted, result.readings)
+    found = np.empty(len(judged))
+    for index, name in enumerate(judged.scatters.names):
+        mine = judged.scatters.index == index
         found[mine] = probabilities_of(result, misfits[mine], name, trained)
     return found
 

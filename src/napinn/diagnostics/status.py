@@ -198,8 +198,8 @@ def _doubts_of_unknowns(result: FitResult) -> list[Doubt]:
         values, vectors = np.linalg.eigh(unit.T @ unit)
         if values[0] < COLLINEAR:
             mixed = [f"'{names[i]}'" for i, part in zip(strong, vectors[:, 0], strict=True) if abs(part) > 0.1]
-            told = f"{' and '.join(mixed)} change the equations in the same way"
-            note = f"Changes of {told}, so only a combination of them can be found."
+            clause = f"{' and '.join(mixed)} change the equations in the same way"
+            note = f"Changes of {clause}, so only a combination of them can be found."
             found.append((FitStatus.NOT_IDENTIFIABLE, note))
     return found or _doubts_of_structure(result)
 

@@ -78,20 +78,20 @@ def discover(
     ['u']
     """
     begun = time.process_time()
-    asked = _Asked(readings, left, terms, known, dict(constants or {}))
+    question = _Question(readings, left, terms, known, dict(constants or {}))
     ranges = {axis: (box or {}).get(axis, span) for axis, span in _ranges(readings).items()}
-    evidence = _evidence(readings, asked, ranges, seed)
-    searches = search(evidence, asked.wanted, seed)
+    evidence = _evidence(readings, question, ranges, seed)
+    searches = search(evidence, question.wanted, seed)
     refusals = [_refusal(evidence, found) for found in searches]
     frame = Frame(
-        ranges, tuple(readings.fields), asked.lefts, asked.known_texts, name, asked.constants, dict(units or {}),
-        tuple(own_units),
+        ranges, tuple(readings.fields), question.lefts, question.known_texts, name, question.constants,
+        dict(units or {}), tuple(own_units),
     )  # fmt: skip
     refitted, notes = None, ()
     if not any(refusals):
         refitted, notes = refit_in_batches(frame, readings, searches, refit_seconds, seed)
     equations = tuple(
-        _equation(number, asked, found, refusal, refitted)
+        _equation(number, question, found, refusal, refitted)
         for number, (found, refusal) in enumerate(zip(searches, refusals, strict=True))
     )
     problem = result = None
@@ -102,7 +102,7 @@ def discover(
     return Discovery(equations, problem, result, notes, time.process_time() - begun)
 
 
-class _Asked:
+class _Question:
     """What is asked for, read and checked."""
 
     def __init__(
@@ -179,32 +179,34 @@ def _ranges(readings: Readings) -> dict[str, tuple[float, float]]:
     return {name: (float(low[axis]), float(high[axis])) for axis, name in enumerate(readings.coordinates)}
 
 
-def _evidence(readings: Readings, asked: _Asked, ranges: Mapping[str, tuple[float, float]], seed: int) -> Evidence:
+def _evidence(
+    readings: Readings, question: _Question, ranges: Mapping[str, tuple[float, float]], seed: int
+) -> Evidence:
     """Smoothed fields and test functions; the coordinate that derivatives on the left are along comes first."""
     coordinates = list(readings.coordinates)
-    first = asked.sides[0].terms[0][0]
+    first = question.sides[0].terms[0][0]
     order = sorted(range(len(coordinates)), key=lambda axis: coordinates[axis] != first)
     names = tuple(coordinates[axis] for axis in order)
     lows, highs = zip(*(ranges[name] for name in names), strict=True)
-    used = _fields_used(asked)
+    used = _fields_used(question)
     measured = {name: measured_of(readings, name, order) for name in used}
     fields = {name: smooth_field(each, lows, highs, seed) for name, each in measured.items()}
     cells = [max(field.cells[axis] for field in fields.values()) for axis in range(len(names))]
-    bumps = bumps_for(lows, highs, cells, _orders(asked, names))
+    bumps = bumps_for(lows, highs, cells, _orders(question, names))
     return Evidence(names, measured, fields, bumps)
 
 
-def _fields_used(asked: _Asked) -> list[str]:
-    trees = [term.tree for each in asked.wanted for term in (*each.terms, *each.known)]
+def _fields_used(question: _Question) -> list[str]:
+    trees = [term.tree for each in question.wanted for term in (*each.terms, *each.known)]
     found = {leaf.field for tree in trees for leaf in walk(tree) if isinstance(leaf, Derivative)}
-    found |= {side.field for side in asked.sides}
-    return [name for name in asked.names.fields if name in found]
+    found |= {side.field for side in question.sides}
+    return [name for name in question.names.fields if name in found]
 
 
-def _orders(asked: _Asked, coordinates: Sequence[str]) -> list[int]:
+def _orders(question: _Question, coordinates: Sequence[str]) -> list[int]:
     """The highest derivative along each coordinate that falls on a test function."""
-    outside = [side.terms[0] for side in asked.sides]
-    for each in asked.wanted:
+    outside = [side.terms[0] for side in question.sides]
+    for each in question.wanted:
         for term in (*each.terms, *each.known):
             inside = [leaf.terms[0] for leaf in walk(term.flux) if isinstance(leaf, Derivative)] or [()]
             outside += [(*term.axes, *axes) for axes in inside]
@@ -229,7 +231,9 @@ def _refusal(evidence: Evidence, found: Search) -> str:
     return ""
 
 
-def _equation(number: int, asked: _Asked, found: Search, refusal: str, refitted: Refitted | None) -> FoundEquation:
+def _equation(
+    number: int, question: _Question, found: Search, refusal: str, refitted: Refitted | None
+) -> FoundEquation:
     texts = [term.text for term in found.terms]
     inclusion = dict(zip(texts, map(float, found.inclusion), strict=True))
     terms: tuple[FoundTerm, ...] = ()
@@ -242,9 +246,9 @@ def _equation(number: int, asked: _Asked, found: Search, refusal: str, refitted:
         Rival(len(chosen), tuple(texts[i] for i in chosen), score, not refusal and {texts[i] for i in chosen} == final)
         for (chosen, _), score in zip(found.sets, found.scores, strict=True)
     )
-    known = tuple(term.text for term in asked.wanted[number].known)
+    known = tuple(term.text for term in question.wanted[number].known)
     return FoundEquation(
-        asked.lefts[number], show(found.side), terms, rivals, inclusion, known, undecided, refusal
+        question.lefts[number], show(found.side), terms, rivals, inclusion, known, undecided, refusal
     )  # fmt: skip
 
 

@@ -14,11 +14,11 @@ from napinn.storage.json_files import as_json, read_settings
 DISCOVERY, PROBLEM = "discovery.json", "problem.yaml"
 
 
-def write_discovery(found: Discovery, folder: Path, asked: ProblemFile) -> None:
+def write_discovery(found: Discovery, folder: Path, file: ProblemFile) -> None:
     """What was found, and the problem file of it where equations are claimed."""
     write_atomic(folder / DISCOVERY, as_json(described(found)))
     if found.problem is not None:
-        write_atomic(folder / PROBLEM, problem_text(found, asked))
+        write_atomic(folder / PROBLEM, problem_text(found, file))
 
 
 def read_discovery(run: Path) -> dict[str, Any] | None:
@@ -27,16 +27,16 @@ def read_discovery(run: Path) -> dict[str, Any] | None:
     return read_settings(path) if path.exists() else None
 
 
-def problem_text(found: Discovery, asked: ProblemFile) -> str:
+def problem_text(found: Discovery, file: ProblemFile) -> str:
     """The problem file of the equations found; coordinates, columns and units are those that were asked with."""
     assert found.problem is not None
-    asked_for = asked.model_dump(
+    entries = file.model_dump(
         mode="json", exclude_defaults=True, exclude={"left", "terms", "known", "equations", "unknowns"}
     )
-    fields = [name for name in asked.fields if name in found.problem.fields]
+    fields = [name for name in file.fields if name in found.problem.fields]
     content = {
-        **asked_for,
-        "coordinates": asked_for.get("coordinates", {}),
+        **entries,
+        "coordinates": entries.get("coordinates", {}),
         "fields": fields,
         "equations": list(map(str, found.problem.equations)),
         "unknowns": {name: float(f"{unknown.started():.6g}") for name, unknown in _starts(found).items()},

@@ -118,7 +118,7 @@ def affordable(problem: Problem, readings: Readings, seconds: float) -> bool:
 
 
 def refit(
-    frame: Frame, readings: Readings, candidates: Sequence[Candidate], price: float, seed: int
+    frame: Frame, readings: Readings, candidates: Sequence[Candidate], penalty: float, seed: int
 ) -> Refitted | None:
     """Fit, eliminate, fit again; None where a fit with all candidates fails."""
     present = tuple(candidates)
@@ -128,7 +128,7 @@ def refit(
     first = _Sets(present, result, frame)
     for number in range(MOST_REFITS):
         sets = _Sets(present, result, frame)
-        kept = sets.best(price)
+        kept = sets.best(penalty)
         kept = tuple(each for each in kept if number == 0 or not sets.holds_zero(each))
         if len(kept) == len(present):
             break
@@ -138,7 +138,7 @@ def refit(
             return None
         result = after
     sets = _Sets(present, result, frame)
-    close = first.close_calls(first.numbers_of(present), price)
+    close = first.close_calls(first.numbers_of(present), penalty)
     tried = tuple(first.moved(number) for number in range(len(first.present)))
     return Refitted(tuple(sets.moved(number) for number in range(len(present))), result, close, tried)
 
@@ -220,24 +220,24 @@ class _Sets:
         part = self.correlation[np.ix_(index, index)]
         return float(self.standard[index] @ np.linalg.solve(part, self.standard[index]))
 
-    def best(self, price: float) -> tuple[int, ...]:
-        """The set that loses least beside the price of its terms, one equation after the other."""
+    def best(self, penalty: float) -> tuple[int, ...]:
+        """The set with the least loss plus the penalty of its terms, one equation after the other."""
         kept = tuple(range(len(self.present)))
         for _ in range(ROUNDS):
             before = kept
             for equation in sorted({each.equation for each in self.present}):
-                kept = self._best_of(equation, kept, price)
+                kept = self._best_of(equation, kept, penalty)
             if kept == before:
                 break
         return kept
 
-    def _best_of(self, equation: int, kept: tuple[int, ...], price: float) -> tuple[int, ...]:
+    def _best_of(self, equation: int, kept: tuple[int, ...], penalty: float) -> tuple[int, ...]:
         own = [number for number, each in enumerate(self.present) if each.equation == equation]
         others = [number for number in kept if number not in own]
 
         def cost(chosen: Sequence[int]) -> float:
             inside = {*others, *chosen}
-            return self.worse([n for n in range(len(self.present)) if n not in inside]) + price * len(chosen)
+            return self.worse([n for n in range(len(self.present)) if n not in inside]) + penalty * len(chosen)
 
         if len(own) <= MOST_ENUMERATED:
             sets = (each for size in range(len(own) + 1) for each in itertools.combinations(own, size))
@@ -251,7 +251,7 @@ class _Sets:
         return tuple(sorted((*others, *chosen)))
 
     def close_calls(
-        self, kept: tuple[int, ...], price: float
+        self, kept: tuple[int, ...], penalty: float
     ) -> tuple[tuple[int, tuple[str, ...], tuple[str, ...]], ...]:
         """Sets that differ by one term more, less or other, and are not ruled out."""
         gone = [number for number in range(len(self.present)) if number not in kept]
@@ -263,7 +263,7 @@ class _Sets:
                 rival = tuple(number for number in (*kept, into) if number != out)
                 found.append(self._pair(self.present[out].equation, kept, rival))
         for out in kept:
-            if self.worse([*gone, out]) - base < price + CLOSE_CALL:
+            if self.worse([*gone, out]) - base < penalty + CLOSE_CALL:
                 found.append(self._pair(self.present[out].equation, kept, tuple(n for n in kept if n != out)))
         return tuple(found)
 

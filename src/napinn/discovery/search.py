@@ -104,8 +104,8 @@ def excess(system: Whitened) -> float:
 
 def best_of(system: Whitened, sets: list[tuple[tuple[int, ...], float]], unit: float | None = None) -> tuple[int, ...]:
     unit = excess(system) if unit is None else unit
-    price = charge(system.rows, system.gram.shape[0])
-    return min(sets, key=lambda pair: pair[1] / unit + price * len(pair[0]))[0]
+    penalty = charge(system.rows, system.gram.shape[0])
+    return min(sets, key=lambda pair: pair[1] / unit + penalty * len(pair[0]))[0]
 
 
 def worthwhile(
@@ -143,7 +143,7 @@ class Evidence:
         The field stays the one of all readings. What the kept readings say beyond it is added to first order, so that
         nothing is smoothed again."""
         kept = kept or {}
-        residual_values = {name: self.means[name](field.pull, kept.get(name)) for name, field in self.fields.items()}
+        residual_values = {name: self.means[name](field.score, kept.get(name)) for name, field in self.fields.items()}
         return WeakForm(self.bumps, self.coordinates, self.fields, residual_values)
 
 
@@ -186,7 +186,7 @@ def _stability(
         for number, each in enumerate(wanted):
             system, covariance, _, _ = first[number]
             found = _columns(drawn, each)
-            found = Columns(found.terms, found.left, columns[number].noise * groups.louder)
+            found = Columns(found.terms, found.left, columns[number].noise * groups.noise_ratio)
             part = whitened(found.only(rows), covariance[np.ix_(rows, rows)])
             sets = [each_ for each_ in best_sets(part, (), MOST_KEPT, quick=True) if part.claimable(each_[0])]
             best = best_of(part, sets, excess(system))
@@ -250,7 +250,7 @@ def _likeliest(
     from the set itself knows of it. The determinant of the covariance is no part of the likelihood of regression with
     noise in the terms (Fuller 1987, section 1.3): it would favour terms whose noise cancels that of others, as that of
     a fourth derivative cancels that of diffusion."""
-    price, unit, found = charge(system.rows, len(wanted.terms)), excess(system), []
+    penalty, unit, found = charge(system.rows, len(wanted.terms)), excess(system), []
     for chosen in sets:
         if not system.claimable(chosen):
             continue
@@ -261,7 +261,7 @@ def _likeliest(
             continue
         covariance = weak.covariance(wanted.side, inside, sizes, noise)
         miss = columns.left - columns.terms[:, list(chosen)] @ values
-        found.append((sum_of_squares(miss, covariance) / unit + price * len(chosen), chosen))
+        found.append((sum_of_squares(miss, covariance) / unit + penalty * len(chosen), chosen))
     return min(found, default=(0.0, ()))[1]
 
 
@@ -282,7 +282,7 @@ class _Groups:
         self.count = STRETCHES
 
     @property
-    def louder(self) -> float:
+    def noise_ratio(self) -> float:
         """By how much noise is larger where readings are left out and test functions are not."""
         return 1.0 / math.sqrt(1.0 - LEFT_OUT) if self.by_sensor else 1.0
 

@@ -45,14 +45,14 @@ class Smooth:
         return max(float(np.mean((1.0 - square) / (1.0 + square) ** 2)), LEAST_SLOPE)
 
     @property
-    def pull(self) -> np.ndarray:
+    def score(self) -> np.ndarray:
         """What each reading says of the field beyond the smoothed one: a Newton step of the robust loss."""
         return self.weights * self.misfits / self.slope
 
     @property
     def variance(self) -> float:
-        """Of the pull of a reading."""
-        return float(np.mean(self.pull**2))
+        """Of the score of a reading."""
+        return float(np.mean(self.score**2))
 
     def on_grid(self, places: Sequence[np.ndarray], orders: Sequence[int]) -> np.ndarray:
         """A derivative of the field on a tensor grid."""

@@ -99,9 +99,9 @@ def _experiment_settings(problem: Problem) -> dict[str, Any]:
 
 def unknown_settings(unknown: Unknown) -> dict[str, Any]:
     """An unknown in plain values; what is not said of it has no entry, so that digests of earlier runs still hold."""
-    told: dict[str, Any] = {"start": unknown.start, "low": unknown.low, "high": unknown.high}
-    told |= {} if unknown.prior is None else {"prior": str(unknown.prior)}
-    return told | ({"log": True} if unknown.log else {})
+    entries: dict[str, Any] = {"start": unknown.start, "low": unknown.low, "high": unknown.high}
+    entries |= {} if unknown.prior is None else {"prior": str(unknown.prior)}
+    return entries | ({"log": True} if unknown.log else {})
 
 
 def table_arrays(tables: Mapping[str, Table]) -> dict[str, Any]:

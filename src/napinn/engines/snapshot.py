@@ -17,7 +17,7 @@ class Snapshot:
     gate: dict[str, float]
     seconds: float
     steps_a_second: float
-    said: str = ""
+    detail: str = ""
     """What a progress line says in place of loss and pace, where the fit is not a training."""
     seconds_left: float | None = None
     """About how long the whole fit still takes, later phases included; None where that is not known."""

@@ -56,7 +56,7 @@ def best_of(found: SeedFits, seeds: int, intervals: bool, profile: bool, discrep
     missing: tuple[str, ...] = ()
     if intervals and found.chosen.status not in UNFINISHED:
         try:
-            found = found.sure(estimate_uncertainty(found.chosen))
+            found = found.with_uncertainty(estimate_uncertainty(found.chosen))
         except InputError as error:
             missing = (f"There are no intervals: {error}",)
     best = found.best if len(found.results) > 1 else found.chosen

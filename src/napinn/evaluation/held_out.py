@@ -33,9 +33,9 @@ def check_held_out(result: FitResult) -> Check:
     found = spread_of(probabilities(result, result.readings, judged, ~held))
     far = found.distance > TOO_FAR and found.distance_chance < UNLIKELY
     few = found.coverage < CENTRAL - TOO_FEW and found.coverage_chance < UNLIKELY
-    told = (
+    sentence = (
         f"Of {found.count:,} readings that were never trained on, {100 * found.coverage:.0f} % lie in the central "
         f"{100 * CENTRAL:.0f} % of the noise law; their spread is {found.distance:.2g} from it "
         f"(by chance as far with probability {found.distance_chance:.2g})."
     )
-    return Check(NAME, CheckOutcome.DOUBT if far or few else CheckOutcome.PASS, told, found.describe())
+    return Check(NAME, CheckOutcome.DOUBT if far or few else CheckOutcome.PASS, sentence, found.describe())

@@ -52,18 +52,18 @@ def check_left_out(result: FitResult, progress: Callable[[str], Progress] | None
     whole = spread_of(np.concatenate(found))
     ranges = {name: [f(each[name] for each in unknowns) for f in (min, max)] for name in result.unknowns}
     what = f"{len(np.concatenate(folds))} of {len(sensors)} sensors" if several else f"{whole.count} single readings"
-    return _told(whole, what, ranges)
+    return _check_of(whole, what, ranges)
 
 
-def _told(whole: Spread, what: str, ranges: dict[str, list[float]]) -> Check:
+def _check_of(whole: Spread, what: str, ranges: dict[str, list[float]]) -> Check:
     doubted = whole.coverage < CENTRAL - TOO_FEW and whole.coverage_chance < UNLIKELY
     coefficients = "".join(f"; {name} is {low:.4g} to {high:.4g} without them" for name, (low, high) in ranges.items())
-    told = (
+    sentence = (
         f"Of {whole.count:,} readings ({what}, in {FOLDS} fits that did not see them), {100 * whole.coverage:.0f} % "
         f"lie in the central {100 * CENTRAL:.0f} % of the noise law{coefficients}."
     )
     numbers = {**whole.describe(), "unknowns": ranges}
-    return Check(NAME, CheckOutcome.DOUBT if doubted else CheckOutcome.PASS, told, numbers)
+    return Check(NAME, CheckOutcome.DOUBT if doubted else CheckOutcome.PASS, sentence, numbers)
 
 
 def _folds(groups: np.ndarray, seed: int) -> list[np.ndarray]:

@@ -47,12 +47,12 @@ class SeedFits:
     def best(self) -> FitResult:
         """The chosen fit with what all of them say: the status, a note for every coefficient, wider intervals."""
         status, notes = judge_seeds(self.results)
-        told = tuple(note for note in notes if note not in self.chosen.notes)
+        added = tuple(note for note in notes if note not in self.chosen.notes)
         return replace(
-            widened(self.chosen, self.table()), status=status, notes=(*self.chosen.notes, *told, self.sentence())
+            widened(self.chosen, self.table()), status=status, notes=(*self.chosen.notes, *added, self.sentence())
         )
 
-    def sure(self, uncertainty: Uncertainty) -> "SeedFits":
+    def with_uncertainty(self, uncertainty: Uncertainty) -> "SeedFits":
         """The same fits, with intervals for the chosen one."""
         chosen = self.chosen
         return SeedFits(tuple(with_uncertainty(each, uncertainty) if each is chosen else each for each in self.results))
@@ -129,7 +129,7 @@ def _of_seed(progress: Progress, seed: int, before: int, seeds: int) -> Progress
     """Progress of one of several fits, told as that of all of them: which seed it is, and the time that all take."""
     began = time.perf_counter()
 
-    def tell(snapshot: Snapshot) -> None:
+    def report(snapshot: Snapshot) -> None:
         left = snapshot.seconds_left
         if left is not None:
             left += (seeds - before - 1) * (time.perf_counter() - began + left)
@@ -137,7 +137,7 @@ def _of_seed(progress: Progress, seed: int, before: int, seeds: int) -> Progress
         phase = f"seed {seed}, {snapshot.phase}"
         progress(replace(snapshot, phase=phase, done=done, total=total, seconds_left=left))
 
-    return tell
+    return report
 
 
 def widened(result: FitResult, table: pd.DataFrame) -> FitResult:

@@ -61,7 +61,7 @@ class DataTerm(abc.ABC):
         Args:
             still: misfits through which no gradient passes.
             scored: the same misfits as law and gate see them.
-            cost: price of a rejection times the share of readings that are rejected.
+            cost: that of a rejection times the share of readings that are rejected.
         """
 
     @abc.abstractmethod
@@ -72,4 +72,4 @@ class DataTerm(abc.ABC):
     def learn(
         self, density: Density, state: PyTree, standard: Float[Array, " n"], key: PRNGKeyArray
     ) -> tuple[PyTree, Float[Array, " n"], Float[Array, " n"] | None]:
-        """The density after one lesson, the log-densities before it, and their slopes where the term uses them."""
+        """The density after one update, the log-densities before it, and their slopes where the term uses them."""

@@ -37,12 +37,12 @@ class Law(abc.ABC):
         """What Gauss–Newton takes for the second derivative: never negative."""
 
     @abc.abstractmethod
-    def bend(self, misfits: np.ndarray) -> np.ndarray:
+    def second_derivative(self, misfits: np.ndarray) -> np.ndarray:
         """The second derivative of the loss, which may be negative. Errors follow from its mean: an estimate moves by
-        the mean score over the mean bend."""
+        the mean score over the mean second derivative."""
 
     @property
-    def steady(self) -> bool:
+    def constant_curvature(self) -> bool:
         """Whether the curvature is the same for all misfits, so that the normal matrix of the readings is too."""
         return False
 
@@ -66,7 +66,7 @@ class Huber(Law):
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return 1.0 / np.maximum(1.0, np.abs(misfits) / self.width)
 
-    def bend(self, misfits: np.ndarray) -> np.ndarray:
+    def second_derivative(self, misfits: np.ndarray) -> np.ndarray:
         return (np.abs(misfits) < self.width).astype(float)
 
 
@@ -83,7 +83,7 @@ class Cauchy(Law):
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 + (misfits / self.width) ** 2)
 
-    def bend(self, misfits: np.ndarray) -> np.ndarray:
+    def second_derivative(self, misfits: np.ndarray) -> np.ndarray:
         return (1.0 - (misfits / self.width) ** 2) * self.curvature(misfits) ** 2
 
 
@@ -100,9 +100,9 @@ class Gaussian(Law):
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return np.ones(misfits.shape)
 
-    def bend(self, misfits: np.ndarray) -> np.ndarray:
+    def second_derivative(self, misfits: np.ndarray) -> np.ndarray:
         return np.ones(misfits.shape)
 
     @property
-    def steady(self) -> bool:
+    def constant_curvature(self) -> bool:
         return True

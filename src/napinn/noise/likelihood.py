@@ -37,7 +37,7 @@ class Likelihood(DataTerm):
     clip: float = CLIP
     """No reading is charged more than this many nats."""
     gated: bool = False
-    """Whether the gate weighs the readings too; the law by itself already bounds the pull of an outlier."""
+    """Whether the gate weighs the readings too; the law by itself already bounds the score of an outlier."""
     anchor: float = 1e-3
     """Weight of the squared median misfit; 0 leaves the law's location to the equation alone."""
     profiled: bool = True
@@ -56,17 +56,17 @@ class Likelihood(DataTerm):
         owner, standard, log_prob, share = scored.owner, scored.standard, scored.log_prob, scored.noise_share
         weights = jax.lax.stop_gradient(scored.weights)
         scale = standard.scale[owner]
-        pull = jnp.where(-log_prob < self.clip, -jnp.mean(scale**2) / scale * scored.slope, 0.0)
-        pull = weights * pull if self.gated else pull
+        score = jnp.where(-log_prob < self.clip, -jnp.mean(scale**2) / scale * scored.slope, 0.0)
+        score = weights * score if self.gated else score
         member = members(owner, len(standard.scale)).astype(misfit.dtype)
         if self.profiled:
-            pull = pull - (_mean(member, pull) @ member)
+            score = score - (_mean(member, score) @ member)
         moved = misfit - jax.lax.stop_gradient(misfit)
         side = _mean(member * weights[None, :], jnp.tanh(misfit / (SIDE_WIDTH * scale)))
         hold = self.anchor * jnp.sum((standard.scale * side) ** 2)
         each = jnp.minimum(-log_prob, self.clip)
         value = jnp.mean(scale**2) * jnp.mean(weights * each if self.gated else each)
-        likelihood = value + jnp.mean(pull * moved)
+        likelihood = value + jnp.mean(score * moved)
         return share * likelihood + (1.0 - share) * jnp.mean(jnp.abs(misfit)) + hold
 
     def rejection(self, still: Float[Array, " n"], scored: Scored, cost: Float[Array, ""]) -> Float[Array, ""]:

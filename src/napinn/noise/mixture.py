@@ -52,7 +52,7 @@ class Mixture(Law):
         return len(self.weights) - 1
 
     @property
-    def steady(self) -> bool:
+    def constant_curvature(self) -> bool:
         return True
 
     @property
@@ -106,7 +106,7 @@ class Mixture(Law):
     def curvature(self, misfits: np.ndarray) -> np.ndarray:
         return np.full(misfits.shape, self.information)
 
-    def bend(self, misfits: np.ndarray) -> np.ndarray:
+    def second_derivative(self, misfits: np.ndarray) -> np.ndarray:
         parts, standard = self._parts(misfits)
         density = parts.sum(axis=-1) + self.tail / (2.0 * TAIL_REACH)
         return self._score(misfits) ** 2 - np.sum(parts * (standard**2 - 1.0) / self.widths**2, axis=-1) / density

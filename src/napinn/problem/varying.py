@@ -19,7 +19,7 @@ class VaryingUnknown:
     :param start: The value that it starts from everywhere; the default is the constant that suits the equations best.
     :raises InputError: if it varies along none or more than two coordinates, or a positive one starts at 0 or below.
 
-    >>> napinn.VaryingUnknown(("x",), positive=True).told
+    >>> napinn.VaryingUnknown(("x",), positive=True).description
     'positive, smooth along x'
     """
 
@@ -42,7 +42,7 @@ class VaryingUnknown:
             raise InputError(f"a positive unknown starts at {self.start:g}; its start must be above 0.")
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What it is, in a few words."""
         kind = "constant but for jumps" if self.steps else "smooth"
         return f"{'positive, ' if self.positive else ''}{kind} along {' and '.join(self.of)}"

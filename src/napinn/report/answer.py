@@ -112,7 +112,7 @@ def worst_sensors(result: FitResult) -> Markup:
 def verdicts(result: FitResult, truth: Truth) -> Markup:
     """The confusion matrix."""
     rows = []
-    for name, bad in (("spoilt readings", truth.bad), ("good readings", ~truth.bad)):
+    for name, bad in (("corrupted readings", truth.bad), ("good readings", ~truth.bad)):
         flagged, kept = (int((bad & verdict).sum()) for verdict in (result.flagged, ~result.flagged))
         rows.append((name, *(f"{count:,} ({share(count, flagged + kept)})" for count in (flagged, kept))))
     return render("confusion", rows=rows)

@@ -90,9 +90,9 @@ def noise_chart(result: FitResult, number: int) -> Chart:
         if noise
         else "This method learns no law of the noise."
     )
-    said = f"Bars: misfits (reading minus field{weighed}). {law}"
+    caption = f"Bars: misfits (reading minus field{weighed}). {law}"
     beyond = int(((misfits < edges[0]) | (misfits > edges[-1])).sum())
-    caption = said + (f" {beyond:,} misfits lie beyond the ends of the axis." if beyond else "")
+    caption = caption + (f" {beyond:,} misfits lie beyond the ends of the axis." if beyond else "")
     # Laws of groups and experiments stand side by side, whichever field is chosen.
     owner = number if scatters.names == result.problem.fields else None
     return Chart(f"noise-{number}", f"Noise law of {symbol(scatter)}", caption, data, layout, owner)
@@ -172,7 +172,7 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
     note = thinning_note(result, number)
     size = 7 if int((result.readings.field_index == number).sum()) <= FEW_POINTS else 4
     charts = []
-    for name, source, across, said in (
+    for name, source, across, caption in (
         ("along", f"at {along}", label(problem, along), "A drift, a step or a burst in time shows here."),
         ("predicted", "predicted", f"predicted {label(problem, field)}", "Noise that grows with the value shows here."),
     ):
@@ -181,7 +181,7 @@ def misfit_charts(result: FitResult, number: int) -> list[Chart]:
         layout["shapes"] = [dotted(y=0.0)]
         against = symbol(along) if name == "along" else "predicted value"
         charts.append(
-            Chart(f"misfit-{name}-{number}", f"Misfits against {against}", f"{said} {note}".strip(), data, layout,
+            Chart(f"misfit-{name}-{number}", f"Misfits against {against}", f"{caption} {note}".strip(), data, layout,
                   number)
         )  # fmt: skip
     return charts

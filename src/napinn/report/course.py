@@ -20,10 +20,10 @@ def history_charts(result: FitResult) -> list[Chart]:
         return []
     losses = [name for name in ("total", "equation", "data") if name in history]
     course = _history(result, "losses", "Losses", "loss (dimensionless)", losses, log=True)
-    said = "How far readings (data) and equations are missed, and the sum that the fit makes small."
+    caption = "How far readings (data) and equations are missed, and the sum that the fit makes small."
     names = [f"{number} {phase}" for number, phase in enumerate(_phases(result), 1)]
     numbered = f" Numbers: {', '.join(names)}." if len(names) > 1 else ""
-    charts = [dataclasses.replace(course, caption=said + numbered)]
+    charts = [dataclasses.replace(course, caption=caption + numbered)]
     charts += [_coefficient(result, name) for name in result.unknowns]
     if {"steepness", "cutoff"} <= set(history):
         charts.append(

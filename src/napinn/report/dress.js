@@ -60,7 +60,7 @@ const napinn = (() => {
     byId("theme").setAttribute("aria-pressed", String(dark));
   }
 
-  // Dresses the page as the reader prefers, and again, with a redrawing, when the wish or the button changes.
+  // Applies the theme that the reader prefers, and redraws when the preference or the button changes.
   function dress(redraw) {
     const wishesDark = window.matchMedia("(prefers-color-scheme: dark)");
     wear(wishesDark.matches);

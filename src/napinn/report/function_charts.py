@@ -41,8 +41,8 @@ def _curve(result: FitResult, name: str, function: FoundFunction) -> Chart:
         f" Jump at {symbol(coordinate)} = {place:.4g}, from {before:.4g} to {after:.4g}."
         for place, before, after in function.jumps()
     )
-    said = f"Shaded: the 95 % band, each place by itself.{jumps}"
-    return Chart(f"function-{name}", f"{symbol(name)} along {symbol(coordinate)}", said, data, layout)
+    caption = f"Shaded: the 95 % band, each place by itself.{jumps}"
+    return Chart(f"function-{name}", f"{symbol(name)} along {symbol(coordinate)}", caption, data, layout)
 
 
 def _maps(result: FitResult, name: str, function: FoundFunction) -> list[Chart]:

@@ -205,8 +205,8 @@ def _field_figures(result: FitResult, view: View, layers: Markup) -> Markup:
             return _plot("field", "Fitted field and readings", f"Crosses are flagged readings.{band}", "", notes)
         case ViewKind.SPACE_TIME:
             left = _plot("field", "Field over space and time", marks, layers, notes)
-            said = f"The dotted line on the map is this instant.{band}"
-            right = _plot("profile", "Profile at one instant", said, sliders)
+            caption = f"The dotted line on the map is this instant.{band}"
+            right = _plot("profile", "Profile at one instant", caption, sliders)
             return part("side_by_side", left, right)
         case ViewKind.MAP:
             # With sliders, all readings of a step are drawn.
@@ -214,9 +214,9 @@ def _field_figures(result: FitResult, view: View, layers: Markup) -> Markup:
 
 
 def _series(several: bool) -> Markup:
-    said = "Line: the fitted field where the sensor is. Crosses are flagged."
+    caption = "Line: the fitted field where the sensor is. Crosses are flagged."
     choice = part("sensor_choice") if several else ""
-    return _plot("series", "Readings of one sensor" if several else "Readings", said, choice)
+    return _plot("series", "Readings of one sensor" if several else "Readings", caption, choice)
 
 
 def _slider(view: View, name: str) -> Markup:

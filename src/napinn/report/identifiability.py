@@ -34,8 +34,8 @@ def _profile(result: FitResult, name: str, profile: Profile) -> Chart:
     layout["yaxis"]["range"] = [-0.1, HIGHEST * THRESHOLD]
     ends = [end for end in (profile.low, profile.high) if np.isfinite(end)]
     layout["shapes"] = [dotted(y=THRESHOLD), *(dotted(x=end) for end in ends)]
-    said = f"{profile.kind.value.capitalize()}; 95 % interval: {profile.interval}. Dotted: the 95 % threshold."
-    return Chart(f"profile-{name}", f"Profile likelihood of {symbol(name)}", said, data, layout)
+    caption = f"{profile.kind.value.capitalize()}; 95 % interval: {profile.interval}. Dotted: the 95 % threshold."
+    return Chart(f"profile-{name}", f"Profile likelihood of {symbol(name)}", caption, data, layout)
 
 
 def _correlation(result: FitResult, correlation: np.ndarray) -> Chart:
@@ -50,5 +50,5 @@ def _correlation(result: FitResult, correlation: np.ndarray) -> Chart:
     layout = axes("unknown", "unknown")
     layout["xaxis"]["type"] = layout["yaxis"]["type"] = "category"
     layout["yaxis"]["autorange"] = "reversed"
-    said = "Near 1 or -1 the readings determine two coefficients only together."
-    return Chart("correlation", "Correlation of the unknowns", said, data, layout)
+    caption = "Near 1 or -1 the readings determine two coefficients only together."
+    return Chart("correlation", "Correlation of the unknowns", caption, data, layout)

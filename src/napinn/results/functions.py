@@ -55,10 +55,10 @@ class FoundFunction:
             unit: of it, or empty."""
         along = ", ".join(self.coordinates)
         values = self(nodes_of(self.space, 101 if len(self.coordinates) == 1 else 41))
-        said = f"{name}({along}) runs from {values.min():.4g} to {values.max():.4g} {unit}".rstrip()
+        text = f"{name}({along}) runs from {values.min():.4g} to {values.max():.4g} {unit}".rstrip()
         for place, before, after in self.jumps():
-            said += f"; it jumps at {along} = {place:.4g} from {before:.4g} to {after:.4g}"
-        return said
+            text += f"; it jumps at {along} = {place:.4g} from {before:.4g} to {after:.4g}"
+        return text
 
     def jumps(self) -> list[tuple[float, float, float]]:
         """The jumps of a function that has them: place, value before and value after, the largest first.
@@ -93,13 +93,13 @@ def with_functions(
         axes = [dataset[axis].to_numpy() for axis in function.coordinates]
         mesh = np.meshgrid(*axes, indexing="ij")
         places = np.stack([grid.reshape(-1) for grid in mesh], axis=1)
-        told = {"units": unit} if (unit := units.get(name)) else {}
+        attributes = {"units": unit} if (unit := units.get(name)) else {}
         low, high = function.band(places)
-        for ending, values, said in (
+        for ending, values, text in (
             ("", function(places), f"coefficient {name} as it was found"),
             ("_low", low, f"low end of the 95 % band of {name}"),
             ("_high", high, f"high end of the 95 % band of {name}"),
         ):
             array = values.reshape(mesh[0].shape).astype(np.float32)
-            dataset[f"{name}{ending}"] = (function.coordinates, array, {"long_name": said, **told})
+            dataset[f"{name}{ending}"] = (function.coordinates, array, {"long_name": text, **attributes})
     return dataset

@@ -115,6 +115,6 @@ def with_spread(dataset: xr.Dataset, uncertainty: Uncertainty, fields: Sequence[
     axes = {str(name): dataset[name].to_numpy() for name in dataset.sizes}
     for name, values in zip(fields, spread_on(axes, uncertainty), strict=True):
         units = {key: text for key, text in dataset[name].attrs.items() if key == "units"}
-        told = {"long_name": f"standard deviation of the fitted field {name}", **units}
-        dataset[f"{name}_spread"] = (tuple(axes), values.astype(np.float32), told)
+        attributes = {"long_name": f"standard deviation of the fitted field {name}", **units}
+        dataset[f"{name}_spread"] = (tuple(axes), values.astype(np.float32), attributes)
     return dataset

@@ -102,8 +102,10 @@ def assess_sensors(result: "FitResult", table: pd.DataFrame) -> Assessment:
     if not result.status.trusted:
         quality[quality == Quality.BAD] = Quality.SUSPECT
     cause = np.array([CAUSES.get(verdict, Cause.NONE) for verdict in verdicts], np.int8)
-    told = [evidence if verdict.faulty else "" for verdict, evidence in zip(verdicts, table["evidence"], strict=True)]
-    return Assessment(quality, cause, as_objects(told))
+    comments = [
+        evidence if verdict.faulty else "" for verdict, evidence in zip(verdicts, table["evidence"], strict=True)
+    ]
+    return Assessment(quality, cause, as_objects(comments))
 
 
 def _covered(result: "FitResult", sensor: str, field: str) -> np.ndarray:

@@ -304,9 +304,9 @@ class FitResult:
         frame["flagged_share"] = self.flagged.astype(float)
         groups = frame.groupby(self.readings.sensors, sort=False)
         table = groups.mean().assign(readings=groups.size()).rename_axis("sensor")
-        said = self._said_of_sensors()
-        words = [said.get(str(sensor), (Verdict.FEW.value, "")) for sensor in table.index]
-        table["verdict"], table["evidence"] = ([pair[part] for pair in words] for part in (0, 1))
+        found = self._verdict_by_sensor()
+        pairs = [found.get(str(sensor), (Verdict.FEW.value, "")) for sensor in table.index]
+        table["verdict"], table["evidence"] = ([pair[part] for pair in pairs] for part in (0, 1))
         order = ("readings", "flagged_share", "reliability", "verdict", "evidence")
         first = []
         if self.problem.experiments:
@@ -319,20 +319,20 @@ class FitResult:
         table = self.sensors_table()
         return table[table["verdict"].isin([verdict.value for verdict in Verdict if verdict.faulty])]
 
-    def _said_of_sensors(self) -> dict[str, tuple[str, str]]:
+    def _verdict_by_sensor(self) -> dict[str, tuple[str, str]]:
         """By sensor, the gravest verdict, and the evidence of all fields for which there is as grave a one."""
         gravity = {verdict: rank for rank, verdict in enumerate(Verdict)}
         several = len(self.problem.fields) > 1
         found: dict[str, list[SensorVerdict]] = {}
         for verdict in self.verdicts:
             found.setdefault(verdict.sensor, []).append(verdict)
-        said = {}
+        summaries = {}
         for sensor, ones in found.items():
             worst = min((one.verdict for one in ones), key=lambda verdict: gravity[verdict])
-            told = [one for one in ones if one.verdict is worst or one.verdict.faulty]
-            sentences = (f"{one.field}: {one.evidence}" if several else one.evidence for one in told)
-            said[sensor] = (worst.value, "; ".join(sentences))
-        return said
+            shown = [one for one in ones if one.verdict is worst or one.verdict.faulty]
+            sentences = (f"{one.field}: {one.evidence}" if several else one.evidence for one in shown)
+            summaries[sensor] = (worst.value, "; ".join(sentences))
+        return summaries
 
     def grid(self, nodes: int | Mapping[str, int] = 41) -> xr.Dataset:
         """The field on a regular grid over the box, with its spread where that is known.

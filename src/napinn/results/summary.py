@@ -26,8 +26,8 @@ def flagged_line(result: "FitResult") -> str:
     """How many readings are flagged, and how many sensors are faulty."""
     flagged, total = int(result.flagged.sum()), len(result.readings)
     sensors = len(result.readings.numbered_sensors[1])
-    said = f"{flagged} of {total} readings flagged ({100 * flagged / total:.1f} %)"
-    return f"{said}, {len(result.faulty_sensors())} of {sensors} sensor(s) faulty" if result.verdicts else said
+    text = f"{flagged} of {total} readings flagged ({100 * flagged / total:.1f} %)"
+    return f"{text}, {len(result.faulty_sensors())} of {sensors} sensor(s) faulty" if result.verdicts else text
 
 
 def unknown_rows(result: "FitResult") -> list[tuple[str, str, str, str]]:

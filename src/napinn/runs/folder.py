@@ -39,10 +39,10 @@ from napinn.runs.request import (
     READINGS,
     REQUEST,
     TABLES,
-    Wishes,
+    RunExtras,
+    read_extras,
     read_readings,
     read_request,
-    read_wishes,
     request_of,
     write_readings,
     write_request,
@@ -67,7 +67,7 @@ BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECK
 def read_by(run: Path) -> list[Path]:
     """What no command may replace: the files of a run, whether they are there or not, and those it was fitted to."""
     try:
-        named = read_wishes(run).inputs
+        named = read_extras(run).inputs
     except InputError:
         named = ()
     return [*(run / name for name in sorted(RUN_FILES)), *(run / name for name in named)]
@@ -123,10 +123,10 @@ def _empty(folder: Path) -> None:
         raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
 
-def begin(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
+def begin(request: Request, folder: Path, extras: RunExtras | None = None) -> None:
     """Put down what is asked for, before any training."""
     try:
-        write_request(request, folder, wishes)
+        write_request(request, folder, extras)
     except OSError as error:
         raise InputError(f"{folder} cannot be written to: {error.strerror}.") from None
 
@@ -153,11 +153,11 @@ def resume(
     napinn.errors.InputError: no-such-run does not exist; check the path of the run folder.
     """
     folder = Path(folder)
-    asked = read_request(folder, problem)
+    request = read_request(folder, problem)
     kept = Checkpoints(folder, every)
     with held(folder):
         return fit(
-            asked.problem, asked.readings, asked.method, seed=asked.seed, progress=progress, checkpoints=kept,
+            request.problem, request.readings, request.method, seed=request.seed, progress=progress, checkpoints=kept,
             resume=True,
         )  # fmt: skip
 
@@ -182,7 +182,7 @@ def save(result: FitResult, folder: Path | str, *, same_fit: bool = False, flags
     folder = Path(folder)
     if flags is None:
         with contextlib.suppress(InputError):
-            flags = read_wishes(folder).flags
+            flags = read_extras(folder).flags
     else:
         scheme_named(flags)
     with storing(f"the run could not be saved to {folder}"):
@@ -233,29 +233,31 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     description = read_settings(folder / RESULT)
     table = read_readings(folder)
     _check_model(folder)
-    asked = request_of(description, folder, table, problem)
-    annotated = _annotations(table, asked.readings)
+    request = request_of(description, folder, table, problem)
+    annotated = _annotations(table, request.readings)
     try:
         with saved_arrays(folder / MODEL) as arrays:
-            model = backend_of(asked.method).restore(asked, arrays, bool(description["has_law"]))
+            model = backend_of(request.method).restore(request, arrays, bool(description["has_law"]))
         return FitResult(
-            problem=asked.problem,
-            method=asked.method,
-            readings=asked.readings,
-            seed=asked.seed,
+            problem=request.problem,
+            method=request.method,
+            readings=request.readings,
+            seed=request.seed,
             model=model,
-            unknowns={name: float(description["unknowns"][name]) for name in asked.problem.unknowns},
+            unknowns={name: float(description["unknowns"][name]) for name in request.problem.unknowns},
             predicted=annotated["predicted"],
             reliability=annotated["reliability"],
             history=pd.read_csv(folder / "history.csv"),
             status=FitStatus[description["status"]],
             seconds=float(description["seconds"]),
-            verdicts=judge_sensors(asked.problem, asked.readings, annotated["predicted"], asked.method.false_alarms),
+            verdicts=judge_sensors(
+                request.problem, request.readings, annotated["predicted"], request.method.false_alarms
+            ),
             notes=tuple(map(str, description.get("notes", ()))),
-            uncertainty=_uncertainty(folder / CERTAINTY, description, asked.method, model),
+            uncertainty=_uncertainty(folder / CERTAINTY, description, request.method, model),
             profiles=restored_profiles(description.get("profiles", {})),
             discrepancy=restored_discrepancy(description.get("discrepancy")),
-            held_out=_held_out(description.get("held_out"), len(asked.readings)),
+            held_out=_held_out(description.get("held_out"), len(request.readings)),
         )
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"{folder} is not a complete run: its files do not fit together.") from None
@@ -290,7 +292,7 @@ def describe(result: FitResult) -> dict[str, Any]:
         "notes": list(result.notes),
         "unknowns": dict(result.unknowns),
         **({"units": _units(result)} if result.problem.units else {}),
-        **({} if result.uncertainty is None else _told(result.uncertainty)),
+        **({} if result.uncertainty is None else _described_uncertainty(result.uncertainty)),
         **({"profiles": described(result.profiles)} if result.profiles else {}),
         **({} if result.discrepancy is None else {"discrepancy": described_discrepancy(result.discrepancy)}),
         "readings": {
@@ -324,18 +326,18 @@ def _units(result: FitResult) -> dict[str, str]:
     return {name: unit for name in names if (unit := problem.unit_of(name))}
 
 
-def _told(uncertainty: Uncertainty) -> dict[str, Any]:
+def _described_uncertainty(uncertainty: Uncertainty) -> dict[str, Any]:
     """Intervals in plain values; an open end, which JSON has no number for, is null."""
-    entries = {name: vars(interval) for name, interval in uncertainty.intervals.items()}
-    told: dict[str, Any] = {
-        "intervals": {name: {key: _plain(x) for key, x in each.items()} for name, each in entries.items()},
+    bounds = {name: vars(interval) for name, interval in uncertainty.intervals.items()}
+    entries: dict[str, Any] = {
+        "intervals": {name: {key: _plain(x) for key, x in each.items()} for name, each in bounds.items()},
         "intervals_from": uncertainty.source,
     }
     if uncertainty.correlation is not None:
-        told["correlation"] = [[_plain(x) for x in row] for row in uncertainty.correlation]
+        entries["correlation"] = [[_plain(x) for x in row] for row in uncertainty.correlation]
     if uncertainty.undetermined:
-        told["undetermined"] = list(uncertainty.undetermined)
-    return told
+        entries["undetermined"] = list(uncertainty.undetermined)
+    return entries
 
 
 def _plain(number: float) -> float | None:

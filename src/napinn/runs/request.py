@@ -42,8 +42,10 @@ MOST_IN_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is asked for beside the fit itself; it changes none of its numbers, so no digest holds it."""
+class RunExtras:
+    """Options of a run beside the fit itself. They change none of its numbers, so no digest contains them.
+
+    In files the class and the entry are called `Wishes` and `wishes`."""
 
     seeds: int = 1
     intervals: bool = False
@@ -58,25 +60,25 @@ class Wishes:
     """Whether to try a source term in each equation."""
 
 
-def write_request(request: Request, folder: Path, wishes: Wishes | None = None) -> None:
+def write_request(request: Request, folder: Path, extras: RunExtras | None = None) -> None:
     write_tables(request.problem, folder)
     write_readings(request.readings.table, folder)
-    asked = {"format": FORMAT, **request.settings(), "wishes": encode(wishes or Wishes())}
+    content = {"format": FORMAT, **request.settings(), "wishes": encode(extras or RunExtras())}
     # Last, so that a folder with a request.json can be resumed.
-    write_atomic(folder / REQUEST, as_json(asked))
+    write_atomic(folder / REQUEST, as_json(content))
 
 
-def read_wishes(folder: Path) -> Wishes:
-    """What was asked for beside the fit; a folder that does not say so asks for nothing."""
+def read_extras(folder: Path) -> RunExtras:
+    """The options of a run beside the fit; the defaults where the folder has none."""
     settings = read_settings(folder / REQUEST) if (folder / REQUEST).exists() else {}
     if "wishes" not in settings:
-        return Wishes()
+        return RunExtras()
     try:
-        found: Wishes = decode(settings["wishes"], {"Wishes": Wishes})
+        found: RunExtras = decode(settings["wishes"], {"Wishes": RunExtras})
         flags = None if found.flags is None else scheme_named(str(found.flags)).name
         logs, inputs = (tuple(map(str, each)) for each in (found.logs, found.inputs))
-        asked = bool(found.profile), bool(found.discrepancy)
-        return Wishes(int(found.seeds), bool(found.intervals), logs, inputs, flags, *asked)
+        content = bool(found.profile), bool(found.discrepancy)
+        return RunExtras(int(found.seeds), bool(found.intervals), logs, inputs, flags, *content)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError(f"{folder / REQUEST}: its entry 'wishes' is not that of a fit.") from None
 

@@ -49,11 +49,11 @@ def holder(folder: Path) -> int | None:
     except OSError:
         return None
     try:
-        told = _holder(handle)
-        here = told.get("host") == platform.node() and is_running(told.get("pid"))
+        owner = _holder(handle)
+        here = owner.get("host") == platform.node() and is_running(owner.get("pid"))
         if not here or (fcntl is not None and _locked(handle)):
             return None
-        return int(told["pid"])
+        return int(owner["pid"])
     finally:
         os.close(handle)
 
@@ -100,10 +100,10 @@ def _locked(handle: int) -> bool:
 def _holder(handle: int) -> dict[str, Any]:
     try:
         os.lseek(handle, 0, os.SEEK_SET)
-        told = json.loads(os.read(handle, 1000))
+        owner = json.loads(os.read(handle, 1000))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return owner if isinstance(owner, dict) else {}
 
 
 def is_running(pid: object) -> bool:

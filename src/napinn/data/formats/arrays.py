@@ -135,10 +135,10 @@ def _rows(path: Path, contents: _Contents, mapping: Mapping[str, ArrayName]) -> 
 def _side_by_side(path: Path, arrays: Mapping[str, np.ndarray], entries: Mapping[str, ArrayName]) -> pd.DataFrame:
     sizes = {column: array.size for column, array in arrays.items()}
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"'{entries[column].name}' {size}" for column, size in sizes.items())
+        counts = ", ".join(f"'{entries[column].name}' {size}" for column, size in sizes.items())
         raise InputError(
-            f"{path}: the arrays have different numbers of entries ({told}); for a field on a grid, say which axes it "
-            "has in the problem file, as 'arrays: {u: {name: u, axes: [x, t]}}'."
+            f"{path}: the arrays have different numbers of entries ({counts}); for a field on a grid, say which axes "
+            "it has in the problem file, as 'arrays: {u: {name: u, axes: [x, t]}}'."
         )
     return pd.DataFrame({column: array.reshape(-1) for column, array in arrays.items()})
 

@@ -60,8 +60,8 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     decimal = "point"
     if separator != "," and _has_decimal_commas(table):
         table, decimal = _with_points(table), "comma"
-    told = f"; {comments} lines of comments above the header, from which rows are counted" if comments else ""
-    return table, (_note(separator, decimal) + told,)
+    skipped = f"; {comments} lines of comments above the header, from which rows are counted" if comments else ""
+    return table, (_note(separator, decimal) + skipped,)
 
 
 def csv_text(table: pd.DataFrame, index: bool = False, separator: str = ",") -> str:
@@ -116,10 +116,10 @@ def _with_header(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
 
 def _irregular(error: pd.errors.ParserError) -> str:
     """What pandas complains of, in words that name the row."""
-    said = str(error).strip().splitlines()[-1]
-    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said)
+    message = str(error).strip().splitlines()[-1]
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
     if found is None:
-        return f"{said}."
+        return f"{message}."
     return (
         f"row {found[2]} has {found[3]} cells and the rows before it have {found[1]}; correct the row, or remove lines "
         "that are no part of the table."

@@ -377,9 +377,9 @@ class Readings:
         # The columns are shared with the table until one of them is written to.
         table = self.table.copy(deep=False)
         for name, entries in added.items():
-            words = entries.dtype.kind in "OUT"
-            nothing = (missing or {}).get(name, MISSING if words else np.nan)
-            columns = np.full((len(table), len(self.labels)), nothing, object if words else float)
+            is_text = entries.dtype.kind in "OUT"
+            nothing = (missing or {}).get(name, MISSING if is_text else np.nan)
+            columns = np.full((len(table), len(self.labels)), nothing, object if is_text else float)
             columns[self.rows, self.label_index] = entries
             for index, column in enumerate(self.added_columns(name)):
                 if column == self.columns.quality and column in table.columns:

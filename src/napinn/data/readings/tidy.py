@@ -154,11 +154,11 @@ def with_numbers(table: pd.DataFrame, columns: Columns, names: Sequence[str]) ->
     """The table with coordinates, fields and their deviations as numbers where they came as text.
 
     Other columns stay as they are: they hold names, dates or what only the user knows, and `007` is not 7."""
-    asked = {columns.of(name) for name in names if name not in columns.clocks}
-    asked |= {columns.value, columns.sigma, *columns.places, *(f"{name}_{columns.sigma}" for name in names)}
+    needed = {columns.of(name) for name in names if name not in columns.clocks}
+    needed |= {columns.value, columns.sigma, *columns.places, *(f"{name}_{columns.sigma}" for name in names)}
     # The columns are shared with the table until one of them is written to.
     found = table.copy(deep=False)
-    for column in asked.intersection(table.columns):
+    for column in needed.intersection(table.columns):
         found[column] = numbers_if_all(table[column])
     return found
 

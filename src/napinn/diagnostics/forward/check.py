@@ -66,9 +66,9 @@ class Forward:
         and on the edges of space both are the same."""
         course, lines, evolution = self.course, self.lines, self.lines.evolution
         order = [list(evolution.problem.coordinates).index(name) for name in (evolution.time, *evolution.spaces)]
-        asked = points[:, order]
+        ordered = points[:, order]
         found = np.full((len(points), course.forward.shape[2]), np.nan)
-        window = np.clip(np.searchsorted(course.times[:, 0], asked[:, 0], side="right") - 1, 0, self.windows - 1)
+        window = np.clip(np.searchsorted(course.times[:, 0], ordered[:, 0], side="right") - 1, 0, self.windows - 1)
         axes = [
             np.append(line.nodes, line.nodes[-1] + line.spacing) if line.periodic else line.nodes
             for line in lines.lines
@@ -83,7 +83,7 @@ class Forward:
             mine = window == number
             interpolate = RegularGridInterpolator((times, *axes), grid)
             # Readings may lie outside of the box by rounding.
-            inside = np.clip(asked[mine], [axis[0] for axis in (times, *axes)], [axis[-1] for axis in (times, *axes)])
+            inside = np.clip(ordered[mine], [axis[0] for axis in (times, *axes)], [axis[-1] for axis in (times, *axes)])
             found[mine] = interpolate(inside)
         return found
 
@@ -163,7 +163,7 @@ def _beside_readings(result: FitResult, found: Forward) -> Check:
     moved = found.difference(readings.points)[np.arange(len(readings)), readings.field_index]
     forward = readings.standard(readings.values - result.predicted - moved)
     field = result.standard_misfits
-    told, numbers, doubted = [], {}, False
+    sentences, numbers, doubted = [], {}, False
     for index, name in enumerate(result.problem.fields):
         mine = good & (readings.field_index == index)
         if not mine.any():
@@ -172,18 +172,18 @@ def _beside_readings(result: FitResult, found: Forward) -> Check:
         own, its = (float(MAD_TO_STD * np.median(np.abs(misfits[mine] - centre))) for misfits in (field, forward))
         usual, share = (central_share(_probabilities(result, misfits, mine)) for misfits in (field, forward))
         matters = its > NEGLIGIBLE * robust_std(readings.values[mine])
-        louder = its > LOUDER * own
+        larger = its > LOUDER * own
         few = share.coverage < min(CENTRAL, usual.coverage) - TOO_FEW and share.coverage_chance < UNLIKELY
-        doubted = doubted or (matters and (louder or few))
+        doubted = doubted or (matters and (larger or few))
         which = f" of '{name}'" if len(result.problem.fields) > 1 else ""
-        told.append(
+        sentences.append(
             f"The typical misfit{which} is {its:.3g} for the solution and {own:.3g} for the field, and "
             f"{100 * share.coverage:.0f} % of the readings lie within the central {100 * CENTRAL:.0f} % of the noise "
             "law about the solution."
         )
         numbers[name] = {"forward": its, "field": own, "coverage": share.coverage}
     return Check(
-        BESIDE_READINGS, CheckOutcome.DOUBT if doubted else CheckOutcome.PASS, " ".join(told), {"misfits": numbers}
+        BESIDE_READINGS, CheckOutcome.DOUBT if doubted else CheckOutcome.PASS, " ".join(sentences), {"misfits": numbers}
     )
 
 

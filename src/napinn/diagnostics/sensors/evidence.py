@@ -26,18 +26,18 @@ def sentence(found: Explained, number: int, units: Units) -> SensorVerdict:
     step = {Verdict.STEP: found.steps, Verdict.BURST: found.bursts}.get(verdict, (None,) * (number + 1))[number]
     if verdict is Verdict.STEP:
         assert step is not None
-        said = _step(found, record, step, units)
+        text = _step(found, record, step, units)
         bad = step.when.inside if abs(step.outside) <= WHICH_SIDE * abs(step.inside) else bad
     elif verdict is Verdict.BURST:
         assert step is not None
         bad = step.when.inside
-        said = (
+        text = (
             f"scatters by {units.amount(step.inside, 2)} {_when(record, step, units)}, against "
             f"{units.amount(step.outside, 2)} otherwise ({int(bad.sum())} of {counted(len(record))})"
         )
     else:
-        said = _throughout(found, number, verdict, units)
-    return SensorVerdict(record.sensor, units.field, verdict, said, record.numbers[bad])
+        text = _throughout(found, number, verdict, units)
+    return SensorVerdict(record.sensor, units.field, verdict, text, record.numbers[bad])
 
 
 def _throughout(found: Explained, number: int, verdict: Verdict, units: Units) -> str:
@@ -69,9 +69,9 @@ def _throughout(found: Explained, number: int, verdict: Verdict, units: Units) -
 
 def _step(found: Explained, record: Record, step: Step, units: Units) -> str:
     inside = int(step.when.inside.sum())
-    said = f"reads {_too(step.inside, units)} {_when(record, step, units)} ({inside} of {counted(len(record))}"
+    text = f"reads {_too(step.inside, units)} {_when(record, step, units)} ({inside} of {counted(len(record))}"
     beside = f"{units.amount(step.outside, 2)} otherwise"
-    return f"{said}; {beside})" if abs(step.outside) > MATTERS * found.noise else f"{said})"
+    return f"{text}; {beside})" if abs(step.outside) > MATTERS * found.noise else f"{text})"
 
 
 def _drift(found: Explained, number: int, units: Units) -> str:
@@ -79,9 +79,9 @@ def _drift(found: Explained, number: int, units: Units) -> str:
     assert record.times is not None
     rise, start = float(line.rises[number]), float(line.levels[number]) - found.level
     rate = rise / float(record.times[-1] - record.times[0])
-    said = f"drifts by {units.amount(rise)} over {units.span(record.times[0], record.times[-1])}, {units.rate(rate)}"
-    said += f", from {_too(start, units)} at the start" if abs(start) > MATTERS * found.noise else ""
-    return f"{said} ({counted(len(record))})"
+    text = f"drifts by {units.amount(rise)} over {units.span(record.times[0], record.times[-1])}, {units.rate(rate)}"
+    text += f", from {_too(start, units)} at the start" if abs(start) > MATTERS * found.noise else ""
+    return f"{text} ({counted(len(record))})"
 
 
 def _gain(found: Explained, number: int, units: Units) -> str:
@@ -117,8 +117,8 @@ def stuck_sentence(record: Record, rest: Record, stretches: Sequence[Stretch], u
     assert record.times is not None
     when = units.span(record.times[longest.start], record.times[longest.stop - 1])
     more = f" and in {len(stretches) - 1} more stretch{'es' * (len(stretches) > 2)}" if len(stretches) > 1 else ""
-    said = (
+    text = (
         f"repeats {units.amount(longest.value, 4)} in {longest.stop - longest.start} of {len(record)} readings "
         f"({when}){more}, while the field moves by {units.amount(longest.moved)}"
     )
-    return SensorVerdict(record.sensor, units.field, Verdict.STUCK, said, np.setdiff1d(record.numbers, rest.numbers))
+    return SensorVerdict(record.sensor, units.field, Verdict.STUCK, text, np.setdiff1d(record.numbers, rest.numbers))

@@ -140,8 +140,8 @@ def _followed(
     follows, beyond_sampling = np.zeros(0, int), better & (saved > normal_bar(chance) ** 2)
     for _ in range(PASSES):
         bic = np.where(better & np.array([size.ratios > APART for size in sizes]), deviances, np.inf)
-        sure = beyond_sampling & np.array([size.odd(chance) for size in sizes])
-        follows = np.where(sure.any(axis=0), np.argmin(bic, axis=0), -1)
+        certain = beyond_sampling & np.array([size.odd(chance) for size in sizes])
+        follows = np.where(certain.any(axis=0), np.argmin(bic, axis=0), -1)
         sizes = sizes_of(follows)
     ratios = np.where(beyond_sampling, np.array([size.ratios for size in sizes]), 0.0).max(axis=0)
     return follows, sizes, np.where((follows < 0) & (ratios > APART), ratios, 0.0)

@@ -65,8 +65,8 @@ def find_bursts(residuals: Sequence[np.ndarray | None], noise: float, chance: fl
         level = np.where(change.inside, scores[change.inside].mean(), scores[~change.inside].mean())
         saved = len(rest) * np.log(max(np.sum(scores**2), TINY) / max(np.sum((scores - level) ** 2), TINY))
         sizes[number] = np.sqrt(max(saved, 0.0))
-        price = (1 + CHANGE_COSTS * change.changes) * np.log(len(rest))
-        if saved - price > normal_bar(chance) ** 2 and deviation[0] > NOISY_FROM * max(deviation[1], noise):
+        penalty = (1 + CHANGE_COSTS * change.changes) * np.log(len(rest))
+        if saved - penalty > normal_bar(chance) ** 2 and deviation[0] > NOISY_FROM * max(deviation[1], noise):
             found[number] = Step(change, *deviation)
     odd = compared(sizes, np.zeros(len(residuals))).odd(chance)
     return tuple(step if stands_out else None for step, stands_out in zip(found, odd, strict=True))

@@ -73,11 +73,11 @@ def _judge_field(records: list[Record], units: Units, chance: float) -> list[Sen
         if stuck:
             verdicts.append(stuck_sentence(record, rest[number], stuck, units))
         elif number not in place:
-            said = f"{counted(len(record))}; {FEWEST_READINGS} are needed for a verdict"
-            verdicts.append(_unjudged(record, units, Verdict.FEW, said))
+            text = f"{counted(len(record))}; {FEWEST_READINGS} are needed for a verdict"
+            verdicts.append(_unjudged(record, units, Verdict.FEW, text))
         elif found is None:
-            said = f"{counted(len(record))}, and too few other sensors to compare them with"
-            verdicts.append(_unjudged(record, units, Verdict.ALONE, said))
+            text = f"{counted(len(record))}, and too few other sensors to compare them with"
+            verdicts.append(_unjudged(record, units, Verdict.ALONE, text))
         else:
             verdicts.append(sentence(found, place[number], units))
     return verdicts

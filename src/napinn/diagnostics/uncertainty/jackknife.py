@@ -1,16 +1,16 @@
 """The covariance of what was learned, by the jackknife over groups of readings, to first order.
 
 At the end of a fit the gradients of equations and readings balance. With H the curvature of the whole loss
-(Gauss–Newton: the squares of residual rows, and those of misfit rows times the slope of the pulls), leaving out the
+(Gauss–Newton: the squares of residual rows, and those of misfit rows times the slope of the scores), leaving out the
 readings of group s moves the weights and unknowns by
 
-    Δ_s = (H - H_s)⁻¹ g_s,      g_s the pull of the group, H_s its share of H
+    Δ_s = (H - H_s)⁻¹ g_s,      g_s the score of the group, H_s its share of H
 
 and the jackknife's covariance is (G - 1)/G Σ (Δ_s - Δ̄)(Δ_s - Δ̄)ᵀ. It assumes no law of the noise and no
 independence within a group; H_s in the inverse makes up for the part of the noise that the fit has followed. What of
 the gradients does not balance, because training stopped early, is a Newton step H⁻¹ g away from the end.
 
-A direction in which neither readings nor equations say anything has no curvature and no pull: the jackknife would
+A direction in which neither readings nor equations say anything has no curvature and no score: the jackknife would
 find it certain. So the curvature of the unknowns with the network free to follow (the Schur complement) is looked at
 by itself: its inverse, times the noise, is the variance that Laplace's approximation gives, and an unknown that takes
 part in a direction without curvature is not determined at all."""
@@ -31,10 +31,10 @@ PART = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What the readings say: how each misfit follows weights and unknowns, its pull, and the slope of that."""
+    """What the readings say: how each misfit follows weights and unknowns, its score, and the slope of that."""
 
     follow: np.ndarray
-    pull: np.ndarray
+    score: np.ndarray
     slope: np.ndarray
     reading: np.ndarray
     """The reading that each row is about, from 0 without gaps; a reading may have several."""
@@ -53,7 +53,7 @@ class Balance:
     residual_rows: np.ndarray
     rows: Rows
     noise: float
-    """Mean square of the pulls over their slope."""
+    """Mean square of the scores over their slope."""
     unknowns: int
 
     @property
@@ -73,7 +73,7 @@ class Balance:
     @cached_property
     def gradient(self) -> np.ndarray:
         rows = self.rows
-        return 2.0 * self.residual_rows.T @ self.residual + rows.follow.T @ rows.pull / rows.readings
+        return 2.0 * self.residual_rows.T @ self.residual + rows.follow.T @ rows.score / rows.readings
 
     @cached_property
     def determined(self) -> np.ndarray:
@@ -111,7 +111,7 @@ class Balance:
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """How weights and unknowns follow a unit of pull along each row, (p, m)."""
+        """How weights and unknowns follow a unit of score along each row, (p, m)."""
         found = np.zeros(self.rows.follow.T.shape)
         found[self.free] = cho_solve(self._factor, self.rows.follow[:, self.free].T) / self.rows.readings
         return found
@@ -144,7 +144,7 @@ def jackknife(balance: Balance, group: np.ndarray, columns: slice = slice(None))
     moves, shares = [], []
     for mine in np.split(order, np.cumsum(np.bincount(group))[:-1]):
         kept = np.eye(len(mine)) - rows.slope[mine][:, None] * (rows.follow[mine] @ reach[:, mine])
-        moves.append(wanted[:, mine] @ np.linalg.solve(kept, rows.pull[mine]))
+        moves.append(wanted[:, mine] @ np.linalg.solve(kept, rows.score[mine]))
         shares.append(np.sum(wanted[:, mine] ** 2, axis=1))
     found, count = np.stack(moves), len(moves)
     return Jackknife(np.sqrt((count - 1) / count) * (found - found.mean(axis=0)), _freedom(np.stack(shares)))

@@ -54,8 +54,8 @@ def _version() -> str:
 
 def _key() -> str:
     """Processor and version of jaxlib, and the flags of the compiler, which may switch the faulty part on or off."""
-    told = f"{machine()}\n{os.environ.get('XLA_FLAGS', '')}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    description = f"{machine()}\n{os.environ.get('XLA_FLAGS', '')}"
+    return hashlib.sha256(description.encode()).hexdigest()[:16]
 
 
 def sums_are_right(precision: str) -> bool:

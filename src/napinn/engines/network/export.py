@@ -18,8 +18,8 @@ def export_program(result: FitResult, path: Path) -> str:
     It takes a dictionary of coordinates, each an array of shape (n,) for any n, and gives a dictionary of fields.
     """
     path.write_bytes(exported(result).serialize())
-    asked = ", ".join(f'"{name}": …' for name in result.problem.coordinates)
-    return f"StableHLO; jax.export.deserialize(open(…, 'rb').read()).call({{{asked}}}) gives the fields by name."
+    arguments = ", ".join(f'"{name}": …' for name in result.problem.coordinates)
+    return f"StableHLO; jax.export.deserialize(open(…, 'rb').read()).call({{{arguments}}}) gives the fields by name."
 
 
 def exported(result: FitResult) -> jax.export.Exported:

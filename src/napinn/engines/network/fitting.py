@@ -20,8 +20,8 @@ from napinn.engines.network.compiled import owned_jit
 from napinn.engines.network.convergence import settled
 from napinn.engines.network.model import NetworkModel, frame_of, initial
 from napinn.engines.network.objective import reliabilities, unknown_values
+from napinn.engines.network.pretraining import pretrained
 from napinn.engines.network.signs import with_better_signs
-from napinn.engines.network.teaching import taught
 from napinn.engines.network.training import (
     Data,
     FitState,
@@ -60,11 +60,11 @@ def method_of(request: Request) -> Method:
     return request.method
 
 
-def _fit(request: Request, asked: Method, options: RunOptions, mesh: Mesh | None) -> FitResult:
+def _fit(request: Request, given: Method, options: RunOptions, mesh: Mesh | None) -> FitResult:
     problem, readings, seed = request.problem, request.readings, request.seed
     kept = options.checkpoints
     run = "" if kept is None else request.digest()
-    method = adapted(asked, readings, problem)
+    method = adapted(given, readings, problem)
     request = replace(request, method=method)
     dtype = jnp.dtype(jnp.float64 if method.double else jnp.float32)
     for_network, for_training = jax.random.split(jax.random.key(seed))
@@ -78,7 +78,7 @@ def _fit(request: Request, asked: Method, options: RunOptions, mesh: Mesh | None
         fit_state = resumed or fit_state
         log.info("resumed after %s steps", fit_state.rows[-1]["step"] if fit_state.rows else 0)
     if resumed is None and options.begin_with is not None:
-        learned = taught(fit_state.state.learned, options.begin_with, problem, readings, for_network)
+        learned = pretrained(fit_state.state.learned, options.begin_with, problem, readings, for_network)
         fit_state = replace(fit_state, state=replace(fit_state.state, learned=learned))
     fit_state = replace(fit_state, state=everywhere(fit_state.state, mesh))
     if options.begin_with is None:

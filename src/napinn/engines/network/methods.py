@@ -192,8 +192,8 @@ def law_pinn(
 ) -> Method:
     """The network that napinn uses where splines cannot follow: the learned law is the likelihood of the fit.
 
-    The warm-up takes absolute misfits, which outliers pull least; the law is then learned alone; then all together,
-    at the full rate until held-out readings are predicted no better, and at a rate that falls to nothing.
+    The warm-up takes absolute misfits, on which outliers have the least effect; the law is then learned alone; then
+    all together, at the full rate until held-out readings are predicted no better, and at a rate that falls to nothing.
 
     :param steps: Training steps. Default 10,000.
     :param warm_up: Steps before the noise law is learned; default a sixth of all. 0 trains everything together.

@@ -7,7 +7,7 @@
 
 or, where the learned law itself is the loss (`Likelihood`),
 
-    total = physics + likelihood + what teaches the gate, which then only gives verdicts
+    total = physics + likelihood + what trains the gate, which then only gives verdicts
 
 Misfits are standardised once, here, and reach density and gate only so. Neither scale, density nor gate sends a
 gradient into the network: the density sees misfits as data, and the gate sees log-densities as data."""
@@ -62,7 +62,7 @@ class Learned(eqx.Module):
 
 
 class Law(eqx.Module):
-    """What is known of the noise: the density's state, the running centre and scale, and the price of a rejection."""
+    """What is known of the noise: the density's state, the running centre and scale, and the cost of a rejection."""
 
     density: PyTree
     standard: Standard

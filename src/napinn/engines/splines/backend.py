@@ -147,9 +147,9 @@ def _journal(request: Request, task: Task, options: RunOptions, recorder: "_Reco
     """The stages of an earlier run that are to be continued, and where those of this one are kept."""
     if options.checkpoints is None:
         return Journal()
-    journal = Journal(request.digest(), options.checkpoints, told=lambda: (recorder.rows, recorder.seconds))
+    journal = Journal(request.digest(), options.checkpoints, recorded=lambda: (recorder.rows, recorder.seconds))
     if options.resume:
-        recorder.rows, recorder.earlier = journal.take_up(task)
+        recorder.rows, recorder.earlier = journal.restore(task)
         log.info("resumed after %d points of the descent", len(recorder.rows))
     return journal
 
@@ -178,7 +178,7 @@ class _Recorder:
             self.newest = point
         losses = {
             "total": value.total,
-            "equation": value.price,
+            "equation": value.equation_cost,
             "data": value.data,
             "tolerance": point.tolerance,
             "cells": float(np.prod([axis.cells for axis in point.system.space.axes])),
@@ -187,9 +187,9 @@ class _Recorder:
         number = len(self.rows) + 1
         total = max(USUAL_POINTS, number + 1)
         mesh = "×".join(str(axis.cells) for axis in point.system.space.axes)
-        said = f"ε {point.tolerance:.1g}  {mesh} cells  price {value.price:.3g}"
+        detail = f"ε {point.tolerance:.1g}  {mesh} cells  cost of equations {value.equation_cost:.3g}"
         rate, left = number / max(self.seconds, 1e-9), (total - number) * self.seconds / number
-        snapshot = Snapshot(stage, number, total, number, total, losses, found, {}, self.seconds, rate, said, left)
+        snapshot = Snapshot(stage, number, total, number, total, losses, found, {}, self.seconds, rate, detail, left)
         self.rows.append(snapshot.row())
         self.options.progress(snapshot)
 

@@ -1,6 +1,6 @@
 """From loose to tight equations, with the mesh refined where the residual sits.
 
-The tolerance ε of the equations falls in steps. With enough cells their price falls as ε²; where it stops falling, the
+The tolerance ε of the equations falls in steps. With enough cells their cost falls as ε²; where it stops falling, the
 mesh is at fault and not the readings, and cells are bisected. A refinement is kept only if it pays: cells also give the
 readings freedom, which is charged."""
 
@@ -26,16 +26,16 @@ SMALLEST_NOISE = 1e-4
 """Of the size of a field."""
 MOST_SPENT = 0.5
 """Share of the readings that parameters may use up before misfits no longer tell the noise level."""
-SPOILT = 1.1
+TOO_NOISY = 1.1
 """A noise level above this many times the least so far says that the field no longer follows the readings."""
-PRICE = {1: 0.02, 2: 0.3, 3: 0.3}
+ACCEPTED_COST = {1: 0.02, 2: 0.3, 3: 0.3}
 """Nats, by the number of axes, below which the equations are as good as met."""
 LOOSEST_REFINED = 0.2
 """Above this tolerance residuals are meant to be large, so nothing is refined for them."""
 MARKED = 0.8
 """Cells that hold this share of the residual's variation inside cells are bisected."""
 SMALLEST_CELL = 1e-5
-"""Of an axis: narrower cells are not bisected. An observable that is no derivative may bend beside a reading at a price
+"""Of an axis: narrower cells are not bisected. An observable that is no derivative may bend beside a reading at a cost
 that falls with the width of the bend, so that halving its cell always pays; and rounding grows with the inverse
 square of the width."""
 WORTH_MARKING = {1: 0.2, 2: 0.2, 3: 0.5}
@@ -51,7 +51,7 @@ MOST_FREE = {1: np.inf, 2: MOST_SPENT, 3: 0.15}
 axes, readings are few beside the places between them: a finer mesh gives these more freedom, until the field passes
 through every reading and the unknowns are those of its noise. In the plane and time a finer mesh also costs most."""
 LOOSE = 0.05
-"""Tolerances below this are given up again if the price of the equations doubles instead of falling."""
+"""Tolerances below this are given up again if the cost of the equations doubles instead of falling."""
 CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
 """Descent ends early after two tolerances below the first at which unknowns moved by less than a tenth of their
 standard errors, and these by less than a tenth of themselves."""
@@ -76,8 +76,8 @@ class Point:
         return self.solution.system
 
     @property
-    def price(self) -> float:
-        return self.solution.value.price
+    def equation_cost(self) -> float:
+        return self.solution.value.equation_cost
 
     @property
     def tolerance(self) -> float:
@@ -87,7 +87,13 @@ class Point:
     def level(self) -> Level:
         """What the next stage gets."""
         return Level(
-            self.system, self.state, self.tolerance, self.price, self.parameters, self.share, self.solution.errors
+            self.system,
+            self.state,
+            self.tolerance,
+            self.equation_cost,
+            self.parameters,
+            self.share,
+            self.solution.errors,
         )
 
 
@@ -183,7 +189,7 @@ class Descent:
     ) -> Level:
         """From tolerance `start` to `end`; `before` is the level that the state comes from, if there is one, and
         `quietest` is the least noise level of the first field that is known already."""
-        price = PRICE[system.task.dimensions]
+        accepted_cost = ACCEPTED_COST[system.task.dimensions]
         level, tolerance, calm, done = before, start, 0, False
         quietest = min(quietest, float(state.sigma[0]))
         kept = recalled(self.journal, self.name, system.task, system.meter)
@@ -195,19 +201,19 @@ class Descent:
             previous, last = level, level if level is not None and level.tolerance < LOOSE else None
             point = settle(system, state, tolerance, self.least)
             self.watch(point, "")
-            if point.state.sigma[0] > SPOILT * quietest and previous is not None and not self.full:
+            if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
                 point = self._mended(point, previous, tolerance, quietest)
-                quietest = max(quietest, float(point.state.sigma[0]) / SPOILT)
+                quietest = max(quietest, float(point.state.sigma[0]) / TOO_NOISY)
             if point.share < MOST_SPENT:
                 quietest = min(quietest, float(point.state.sigma[0]))
-            point = self._refined(point, price)
-            if last is not None and point.price > max(3.0, 2.0 * last.price):
+            point = self._refined(point, accepted_cost)
+            if last is not None and point.equation_cost > max(3.0, 2.0 * last.equation_cost):
                 # The mesh cannot follow: back to the last tolerance.
                 level, done = last, True
             else:
                 level = point.level
                 still = previous is not None and _stands_still(previous, level)
-                calm = calm + 1 if still and point.price < price and tolerance < CALM_BELOW else 0
+                calm = calm + 1 if still and point.equation_cost < accepted_cost and tolerance < CALM_BELOW else 0
                 done = calm >= 2
             system, state, tolerance = level.system, level.state, tolerance / FALL
             loop = np.array([tolerance, quietest, calm, self._futile, self.full, done], float)
@@ -215,9 +221,9 @@ class Descent:
         assert level is not None
         return level
 
-    def _mended(self, spoilt: Point, previous: Level, tolerance: float, quietest: float) -> Point:
-        """The mesh cannot follow the readings at this tolerance: go back and refine where the spoilt field needs it."""
-        wanted, point = marks_of(spoilt), spoilt
+    def _mended(self, failed: Point, previous: Level, tolerance: float, quietest: float) -> Point:
+        """The mesh cannot follow the readings at this tolerance: go back and refine where the failed field needs it."""
+        wanted, point = marks_of(failed), failed
         before: Level | Point = previous
         for _ in range(2):
             system, state = bisected(before, wanted, self.most)
@@ -226,28 +232,28 @@ class Descent:
             point = settle(system, state, tolerance, self.least)
             self._futile = 0.0
             self.watch(point, "refined, because the noise level rose")
-            if point.state.sigma[0] < SPOILT * quietest:
+            if point.state.sigma[0] < TOO_NOISY * quietest:
                 break
             wanted, before = marks_of(point), point
         return point
 
-    def _refined(self, point: Point, price: float) -> Point:
+    def _refined(self, point: Point, accepted_cost: float) -> Point:
         """Refinements, one after the other, as long as they pay."""
         while (
-            point.price > price
+            point.equation_cost > accepted_cost
             and point.tolerance < LOOSEST_REFINED
             and not self.full
-            and point.price > 2.0 * self._futile
+            and point.equation_cost > 2.0 * self._futile
             and point.share < MOST_FREE[point.system.task.dimensions]
         ):
-            finer = self._try_refining(point, price)
+            finer = self._try_refining(point, accepted_cost)
             if finer is None:
-                self._futile = point.price
+                self._futile = point.equation_cost
                 break
             point, self._futile = finer, 0.0
         return point
 
-    def _try_refining(self, point: Point, price: float) -> Point | None:
+    def _try_refining(self, point: Point, accepted_cost: float) -> Point | None:
         """Cells bisected where the residual varies inside them; None if that does not pay."""
         system, tolerance = point.system, point.tolerance
         units = measured_units(system, point.state, self.least)
@@ -261,10 +267,13 @@ class Descent:
         after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
         gain = before.solution.value.total - after.solution.value.total
         freedom = max(after.parameters - before.parameters, 0.0)
-        cheaper = before.price - after.price > max(price, 0.3 * before.price)
+        cheaper = before.equation_cost - after.equation_cost > max(accepted_cost, 0.3 * before.equation_cost)
         # A loss says that the coarse mesh met the equations only at its own points.
-        hidden = gain < -max(price, 0.1 * before.price)
-        pays = hidden or (gain > 0.5 * price and (cheaper or gain > max(0.5 * price, 0.1 * after.price) + freedom))
+        hidden = gain < -max(accepted_cost, 0.1 * before.equation_cost)
+        pays = hidden or (
+            gain > 0.5 * accepted_cost
+            and (cheaper or gain > max(0.5 * accepted_cost, 0.1 * after.equation_cost) + freedom)
+        )
         self.watch(after, "refined" if pays else "refinement undone")
         return with_noise_level(after) if pays else None
 

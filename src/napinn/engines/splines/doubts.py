@@ -49,12 +49,12 @@ def doubts_of(point: Point | Level, start: Start, starts: np.ndarray, sizes: np.
     if agreement - 2.0 * np.sqrt(2.0 / count) > ALIKE:
         text = f"Neighbouring misfits agree in sign (mean agreement {agreement:.2f}, 0 for noise)."
         found.append(Doubt(DoubtKind.CORRELATED, text))
-    louder = _louder(point, start)
-    if louder > LOUDER * (1.0 + 2.0 * LEVEL_ERROR * np.sqrt(2.0 / count)):
-        text = f"With the equations the misfits are {louder:.1f} times as large as without them."
+    ratio = _misfit_ratio(point, start)
+    if ratio > LOUDER * (1.0 + 2.0 * LEVEL_ERROR * np.sqrt(2.0 / count)):
+        text = f"With the equations the misfits are {ratio:.1f} times as large as without them."
         found.append(Doubt(DoubtKind.LOUD, text))
-    if point.price > max(UNMET, UNMET_SHARE * point.system.count):
-        text = f"The equations are not met: they cost {point.price:.0f} nats of likelihood."
+    if point.equation_cost > max(UNMET, UNMET_SHARE * point.system.count):
+        text = f"The equations are not met: they cost {point.equation_cost:.0f} nats of likelihood."
         found.append(Doubt(DoubtKind.UNMET, text))
     if point.share > MOST_SPENT:
         text = f"The field follows the noise: its parameters use up {100.0 * point.share:.0f} % of the readings."
@@ -67,7 +67,7 @@ def doubts_of(point: Point | Level, start: Start, starts: np.ndarray, sizes: np.
     return found
 
 
-def _louder(point: Point | Level, start: Start) -> float:
+def _misfit_ratio(point: Point | Level, start: Start) -> float:
     """How many times as large the noise level is as that of smoothing; of several noise groups, the largest."""
     state, task = point.state, point.system.task
     if task.groups == 1:

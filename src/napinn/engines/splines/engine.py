@@ -84,7 +84,7 @@ class Engine:
         self.stage = "smoothed readings"
         """What is being done, in the words of a progress line."""
         self.meter = Meter(FIRST_BUDGET)
-        self.starts = Starts(task, self._told, self._begin, self.journal, self.meter)
+        self.starts = Starts(task, self._report, self._begin, self.journal, self.meter)
 
     def _begin(self, stage: str) -> None:
         self.stage = stage
@@ -101,7 +101,7 @@ class Engine:
         self.stage = f"continuing '{best.name}'" if len(attempts) > 1 else f"start '{best.name}'"
         least = best.least
         level = self._with_first_law(best, start)
-        descent = Descent("last", least, most, self._told, self.journal)
+        descent = Descent("last", least, most, self._report, self.journal)
         quietest, tolerance = float(min(best.level.state.sigma[0], level.state.sigma[0])), level.tolerance / FALL
         level = descent.run(level.system, level.state, tolerance, self._last, level, quietest)
         point = self._with_law(rebuilt(level, least), start, least)
@@ -124,7 +124,7 @@ class Engine:
         if kept is not None:
             return kept
         point = self._with_law(
-            screened(self._with_three_points(best), best.least, self.screen, self._told), start, best.least
+            screened(self._with_three_points(best), best.least, self.screen, self._report), start, best.least
         )
         self.journal.keep("law", point.level.arrays())
         return point.level
@@ -136,8 +136,8 @@ class Engine:
         system, tolerance = level.system.with_points(3), level.tolerance
         units = measured_units(system, level.state, least)
         state = solve(system, units, tolerance, level.state, steps=FIELD_STEPS, free=False).state
-        before = replace(level, system=system, price=np.inf)
-        descent = Descent("three points", least, most, self._told, self.journal)
+        before = replace(level, system=system, equation_cost=np.inf)
+        descent = Descent("three points", least, most, self._report, self.journal)
         level = descent.run(system, state, tolerance, tolerance, before, float(level.state.sigma[0]))
         return rebuilt(level, least)
 
@@ -165,11 +165,11 @@ class Engine:
         system, state = self.starts.smoothed_state(start)
         return Level(system, state, 1.0, np.inf, 0.0, 0.0, np.full(len(state.unknowns), np.inf))
 
-    def _told(self, point: Point, happened: str) -> None:
+    def _report(self, point: Point, happened: str) -> None:
         self.watch(point, happened, self.stage)
 
     def _with_law(self, point: Point, start: Start, least: Units) -> Point:
-        return point if self.starts.doubts(point, start) else learn_law(point, least, self._told)
+        return point if self.starts.doubts(point, start) else learn_law(point, least, self._report)
 
     def _with_stiffness(self, point: Point, least: Units) -> Point:
         """Unknown functions and their roughness_weight in turn, until both stand still."""
@@ -178,7 +178,7 @@ class Engine:
             point = with_noise_level(point)
             units = measured_units(point.system, point.state, least)
             point = point_of(solve(point.system, units, point.tolerance, point.state, steps=10, least_gain=1e-2))
-            self._told(point, "smoothness of unknown functions")
+            self._report(point, "smoothness of unknown functions")
             if np.allclose(np.log(point.state.roughness_weight), np.log(before.roughness_weight), atol=STIFF_AS_BEFORE):
                 break
         return point

@@ -96,7 +96,7 @@ def _noise_share(point: Point | Level) -> float:
     return float(np.clip((DISTRUSTED - correlation) / (DISTRUSTED - TRUSTED), 0.0, 1.0))
 
 
-def reliabilities(model: SplineModel, point: Point | Level, spoilt: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def reliabilities(model: SplineModel, point: Point | Level, corrupted: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """The gate's weight of every reading, judged beside those that no faulty sensor spoils; 0 for the others.
 
     `scales` says how many times as much as others the sensor of each reading scatters. Misfits that are negligible
@@ -107,11 +107,11 @@ def reliabilities(model: SplineModel, point: Point | Level, spoilt: np.ndarray, 
     standard = (misfits - model.centres[scatter]) / model.scales[scatter]
     log_density = _log_density(model.laws, standard, task.scatters.group[scatter])
     steepness, cutoff = model.gate_curve
-    sound = log_density[~spoilt] if (~spoilt).any() else log_density
+    sound = log_density[~corrupted] if (~corrupted).any() else log_density
     place = (log_density - sound.mean()) / max(float(sound.std()), 1e-6)
     weight = 1.0 / (1.0 + np.exp(-np.clip(steepness * (place + cutoff), -500.0, 500.0)))
     weight = np.where(np.abs(misfits) < NEGLIGIBLE * task.scale[field], 1.0, weight)
-    return np.where(spoilt, 0.0, weight)
+    return np.where(corrupted, 0.0, weight)
 
 
 def judged(result: FitResult, fit: Fit, roles: Sequence[PriorRole] = ()) -> tuple[FitStatus, tuple[str, ...]]:
@@ -129,5 +129,5 @@ def judged(result: FitResult, fit: Fit, roles: Sequence[PriorRole] = ()) -> tupl
             doubts += [] if lacking is None else [lacking]
     if status.trusted and (doubts or any(role.disagree for role in roles)):
         status = FitStatus.DOUBTFUL
-    told = [sentence for role in roles for sentence in role.sentences]
-    return status, tuple(dict.fromkeys((*doubts, *notes, *told)))
+    on_priors = [sentence for role in roles for sentence in role.sentences]
+    return status, tuple(dict.fromkeys((*doubts, *notes, *on_priors)))

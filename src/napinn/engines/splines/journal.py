@@ -34,7 +34,7 @@ class Level:
     system: System
     state: State
     tolerance: float
-    price: float
+    equation_cost: float
     parameters: float
     share: float
     errors: np.ndarray
@@ -51,7 +51,7 @@ class Level:
             "offsets": state.offsets,
             "sigma": state.sigma,
             **{name: array for number, law in enumerate(state.laws) for name, array in _law_arrays(law, number)},
-            "numbers": np.array([self.tolerance, self.price, self.parameters, self.share]),
+            "numbers": np.array([self.tolerance, self.equation_cost, self.parameters, self.share]),
             "spent": np.array(self.system.meter.spent),
             "errors": self.errors,
             "roughness_weight": state.roughness_weight,
@@ -90,8 +90,8 @@ def level_of(task: Task, meter: Meter, arrays: Mapping[str, np.ndarray]) -> Leve
     laws = laws_of(task, arrays)
     coefficients, unknowns, offsets, sigma = (arrays[name] for name in ("coefficients", "unknowns", "offsets", "sigma"))
     state = State(coefficients, unknowns, offsets, sigma, laws, arrays["roughness_weight"])
-    tolerance, price, parameters, share = map(float, arrays["numbers"])
-    return Level(system, state, tolerance, price, parameters, share, arrays["errors"])
+    tolerance, equation_cost, parameters, share = map(float, arrays["numbers"])
+    return Level(system, state, tolerance, equation_cost, parameters, share, arrays["errors"])
 
 
 def check_stage(task: Task, arrays: Mapping[str, np.ndarray]) -> None:
@@ -132,7 +132,7 @@ class Journal:
     stages: Stages = field(default_factory=dict)
     newest: str = ""
     """The stage that was kept last."""
-    told: Callable[[], tuple[Rows, float]] = lambda: ([], 0.0)
+    recorded: Callable[[], tuple[Rows, float]] = lambda: ([], 0.0)
     """Gives the rows of the history so far and the seconds of the fit."""
     _then: tuple[Rows, float] = ([], 0.0)
     """What was told when the newest stage was kept: rows after it are written again by a fit that continues there."""
@@ -140,7 +140,7 @@ class Journal:
     def keep(self, stage: str, arrays: dict[str, np.ndarray]) -> None:
         """Note a finished stage; the file is written when it is time for it."""
         self.stages[stage], self.newest = arrays, stage
-        rows, seconds = self.told()
+        rows, seconds = self.recorded()
         self._then = list(rows), seconds
         if self.checkpoints is not None and self.checkpoints.due:
             self.write()
@@ -155,7 +155,7 @@ class Journal:
         header = {"run": self.run, STAGES: list(self.stages), "newest": self.newest, "rows": rows, "seconds": seconds}
         return packed(header, arrays)
 
-    def take_up(self, task: Task) -> tuple[Rows, float]:
+    def restore(self, task: Task) -> tuple[Rows, float]:
         """Continue from the newest checkpoint of the folder, if there is one: its rows and its seconds."""
         assert self.checkpoints is not None
         found = newest(Path(self.checkpoints.folder), lambda path: read_stages(path, self.run, task))

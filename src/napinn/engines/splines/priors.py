@@ -58,13 +58,15 @@ class PriorRole:
     @property
     def sentences(self) -> list[str]:
         """What to say of the prior beside the status."""
-        told = [f"The prior {self.unknown.prior} gives {100 * self.share:.0f} % of the information on '{self.name}'."]
+        sentences = [
+            f"The prior {self.unknown.prior} gives {100 * self.share:.0f} % of the information on '{self.name}'."
+        ]
         if self.disagree:
-            told.append(
+            sentences.append(
                 f"Readings and prior disagree on '{self.name}' by {self.apart:.1f} standard deviations: the readings "
                 f"alone give {self.alone:.4g}. Check the prior, the units and the equation."
             )
-        return told
+        return sentences
 
 
 def prior_roles(fit: Fit, seed: int, screen: Screen) -> list[PriorRole]:
@@ -82,7 +84,7 @@ def prior_roles(fit: Fit, seed: int, screen: Screen) -> list[PriorRole]:
     if not task.has_priors:
         return []
     bare = {name: replace(unknown, prior=None) for name, unknown in unknowns.items()}
-    alone = Engine(replace(task, problem=replace(task.problem, unknowns=bare)), seed, screen, _told_nobody)
+    alone = Engine(replace(task, problem=replace(task.problem, unknowns=bare)), seed, screen, _ignore)
     try:
         found = alone.run().point
         values, errors = found.state.unknowns, np.nan_to_num(found.solution.errors, nan=np.inf)
@@ -95,5 +97,5 @@ def prior_roles(fit: Fit, seed: int, screen: Screen) -> list[PriorRole]:
     ]
 
 
-def _told_nobody(point: Point, happened: str, stage: str) -> None:
+def _ignore(point: Point, happened: str, stage: str) -> None:
     """The history of a fit is that of the one with priors."""

@@ -37,12 +37,12 @@ def chosen_roughness_weights(solution: Solution) -> np.ndarray:
         return state.roughness_weight
     information = _information(solution, chosen)
     penalty = solution.normal.roughness[np.ix_(chosen, chosen)]
-    pull = (information + penalty) @ state.unknowns[chosen]
-    found = _together(task, information, pull, chosen, state.roughness_weight)
+    score = (information + penalty) @ state.unknowns[chosen]
+    found = _together(task, information, score, chosen, state.roughness_weight)
     if any(curve.space.shrunk for curve in task.curves):
-        other = _together(task, information, pull, chosen, _anew(task, state.roughness_weight))
-        found = max((found, other), key=lambda weights: _evidence(task, information, pull, chosen, weights))
-    return _apart(task, information, pull, chosen, found)
+        other = _together(task, information, score, chosen, _anew(task, state.roughness_weight))
+        found = max((found, other), key=lambda weights: _evidence(task, information, score, chosen, weights))
+    return _apart(task, information, score, chosen, found)
 
 
 def _anew(task: Task, roughness_weight: np.ndarray) -> np.ndarray:
@@ -57,7 +57,7 @@ def _anew(task: Task, roughness_weight: np.ndarray) -> np.ndarray:
 
 
 def _evidence(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> float:
     """The logarithm of the marginal likelihood, up to a constant. Directions that no penalty holds are the same for
     all weights."""
@@ -65,7 +65,7 @@ def _evidence(
     own = np.linalg.eigvalsh(penalty)
     held = own > 1e-10 * max(float(own.max()), np.finfo(float).tiny)
     _, logarithm = np.linalg.slogdet(information + penalty)
-    explained = float(pull @ _inverse(information + penalty) @ pull)
+    explained = float(score @ _inverse(information + penalty) @ score)
     return 0.5 * (float(np.sum(np.log(own[held]))) - float(logarithm) + explained)
 
 
@@ -98,7 +98,7 @@ def _positive(matrix: np.ndarray) -> np.ndarray:
 
 
 def _together(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> np.ndarray:
     """One roughness_weight for all jumps of a function, and one for each coordinate of a smooth one."""
     found, largest = roughness_weight.copy(), float(np.diag(information).max())
@@ -106,7 +106,7 @@ def _together(
         if curve.space.jumps:
             found[curve.sets] = np.exp(np.mean(np.log(np.maximum(found[curve.sets], np.finfo(float).tiny))))
     for _ in range(TOGETHER):
-        covariance, coefficients, penalty = _solved(task, information, pull, chosen, found)
+        covariance, coefficients, penalty = _solved(task, information, score, chosen, found)
         before = found.copy()
         for curve in task.curves:
             inside = np.searchsorted(chosen, np.arange(curve.start, curve.start + curve.space.size))
@@ -129,14 +129,14 @@ def _together(
 
 
 def _apart(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> np.ndarray:
     """Each jump its own roughness_weight: most become so stiff that there is no jump."""
     if not any(curve.space.jumps for curve in task.curves):
         return roughness_weight
     found, largest = roughness_weight.copy(), float(np.diag(information).max())
     for _ in range(APART):
-        covariance, coefficients, _ = _solved(task, information, pull, chosen, found)
+        covariance, coefficients, _ = _solved(task, information, score, chosen, found)
         before = found.copy()
         for curve in task.curves:
             if not curve.space.jumps:
@@ -153,9 +153,9 @@ def _apart(
 
 
 def _solved(
-    task: Task, information: np.ndarray, pull: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
+    task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Covariance and coefficients under a roughness_weight, and its penalty."""
     penalty = task.roughness_matrix(roughness_weight)[np.ix_(chosen, chosen)]
     covariance = _inverse(information + penalty)
-    return covariance, covariance @ pull, penalty
+    return covariance, covariance @ score, penalty

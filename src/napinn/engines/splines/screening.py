@@ -22,7 +22,7 @@ SCREENINGS = 2
 """How often the sensors are judged, each time beside a field without those found faulty before."""
 MOST_TRIALS = 3
 """Fits without a suspicious sensor."""
-Told = Callable[[Point, str], None]
+Report = Callable[[Point, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Screen:
     false_alarms: float
     """The chance that any sensor is named although all are well."""
 
-    def spoilt(self, predicted: np.ndarray) -> np.ndarray:
+    def corrupted(self, predicted: np.ndarray) -> np.ndarray:
         """(n,): whether a faulty sensor spoils a reading.
 
         Args:
@@ -50,7 +50,7 @@ class Screen:
         return [np.isin(np.arange(len(predicted)), numbers) for numbers in found]
 
 
-def screened(point: Point, least: Units, screen: Screen, told: Told) -> Point:
+def screened(point: Point, least: Units, screen: Screen, report: Report) -> Point:
     """The point without the readings that faulty sensors spoil.
 
     Args:
@@ -59,13 +59,13 @@ def screened(point: Point, least: Units, screen: Screen, told: Told) -> Point:
         screen: what judges the sensors.
         told: is told of every point that was left."""
     for _ in range(SCREENINGS):
-        point, same = _without(point, screen.spoilt(_field(point)), least, told)
+        point, same = _without(point, screen.corrupted(_field(point)), least, report)
         if same:
             break
-    return _tried(point, least, screen, told)
+    return _tried(point, least, screen, report)
 
 
-def _tried(point: Point, least: Units, screen: Screen, told: Told) -> Point:
+def _tried(point: Point, least: Units, screen: Screen, report: Report) -> Point:
     """Without suspicious sensors that are faulty beside a field that was fitted without them."""
     acquitted = np.zeros(len(point.system.used), bool)
     for _ in range(MOST_TRIALS):
@@ -76,11 +76,11 @@ def _tried(point: Point, least: Units, screen: Screen, told: Told) -> Point:
         own = waiting[0] & point.system.used
         other = _field(settle(point.system.using(point.system.used & ~own), point.state, point.tolerance, least))
         # The other sensors are judged beside the field that does not follow the suspicious one.
-        spoilt = screen.spoilt(np.where(waiting[0], 0.5 * (field + other), other))
-        if not (spoilt & own).any():
+        corrupted = screen.corrupted(np.where(waiting[0], 0.5 * (field + other), other))
+        if not (corrupted & own).any():
             acquitted |= waiting[0]
             continue
-        point, _ = _without(point, spoilt, least, told)
+        point, _ = _without(point, corrupted, least, report)
     return point
 
 
@@ -89,9 +89,9 @@ def _field(point: Point) -> np.ndarray:
     return np.asarray(point.system.everywhere @ point.state.coefficients, float)
 
 
-def _without(point: Point, spoilt: np.ndarray, least: Units, told: Told) -> tuple[Point, bool]:
+def _without(point: Point, corrupted: np.ndarray, least: Units, report: Report) -> tuple[Point, bool]:
     """The point without these readings, and whether that changes nothing."""
-    if np.array_equal(~spoilt, point.system.used):
+    if np.array_equal(~corrupted, point.system.used):
         return point, True
-    told(point, "faulty sensors left out")
-    return settle(point.system.using(~spoilt), point.state, point.tolerance, least), False
+    report(point, "faulty sensors left out")
+    return settle(point.system.using(~corrupted), point.state, point.tolerance, least), False

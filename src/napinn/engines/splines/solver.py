@@ -37,7 +37,7 @@ class Value:
 
     total: float
     data: float
-    price: float
+    equation_cost: float
     """What the equations cost."""
     residuals: list[Residual]
     faces: list[Residual]
@@ -96,7 +96,7 @@ def evaluate(system: System, units: Units, tolerance: float, state: State) -> Va
         residuals = system.residuals(state.coefficients, state.unknowns)
         faces = system.face_residuals(state.coefficients, state.unknowns)
         data = float(np.sum(system.loss(state)))
-        price = sum(
+        equation_cost = sum(
             float(np.sum(weight * (residual.value / unit) ** 2))
             for residual, unit, weight in zip(residuals, units.equations, system.equation_weights, strict=True)
         )
@@ -105,15 +105,15 @@ def evaluate(system: System, units: Units, tolerance: float, state: State) -> Va
             for face, unit, weight in zip(faces, units.conditions, system.face_weights, strict=True)
         )
         held += sum(float(np.sum((rows @ state.coefficients) ** 2)) for rows in system.jumps)
-        price *= _weight(system, tolerance)
+        equation_cost *= _weight(system, tolerance)
         prior = 0.5 * float(np.sum((state.offsets / (LOCATION_PRIOR * state.sigma)) ** 2))
         if system.task.has_priors:
             prior += 0.5 * float(np.sum(system.task.prior_terms(state.unknowns)[0] ** 2))
         if system.task.curves:
             rough = system.task.roughness_matrix(state.roughness_weight)
             prior += 0.5 * float(state.unknowns @ rough @ state.unknowns)
-        total = data + price + _weight(system, min(tolerance, CONDITION_TOLERANCE)) * held + prior
-    return Value(total if np.isfinite(total) else np.inf, data, price, residuals, faces)
+        total = data + equation_cost + _weight(system, min(tolerance, CONDITION_TOLERANCE)) * held + prior
+    return Value(total if np.isfinite(total) else np.inf, data, equation_cost, residuals, faces)
 
 
 def _weight(system: System, tolerance: float) -> float:
@@ -269,14 +269,14 @@ def _add_readings(
     border_gradient: np.ndarray,
 ) -> None:
     unit, of_field = state.sigma[system.scatter] * system.spread, system.task.scatter_of_field
-    weight, pull = system.curvature(state) / unit**2, system.score(state) / unit
+    weight, score = system.curvature(state) / unit**2, system.score(state) / unit
     if isinstance(matrix, MatrixFree):
         matrix.add_readings(system.at_readings, system.from_readings, weight)
-    elif of_field is not None and state.laws[0].steady:
-        system.add_steady_normal(matrix, state.laws[0].curvature(np.zeros(1)) / state.sigma[of_field] ** 2)
+    elif of_field is not None and state.laws[0].constant_curvature:
+        system.add_constant_normal(matrix, state.laws[0].curvature(np.zeros(1)) / state.sigma[of_field] ** 2)
     else:
         system.rows.add_normal(matrix, weight)
-    gradient -= system.from_readings(pull)
+    gradient -= system.from_readings(score)
     for number, group in enumerate(system.task.scatters.group):
         if not state.laws[group].located:
             continue
@@ -286,7 +286,7 @@ def _add_readings(
         prior = 1.0 / (LOCATION_PRIOR * state.sigma[number]) ** 2
         border[:, column] = system.from_readings(weight * share)
         corner[column, column] = float(np.sum(weight * share**2)) + prior
-        border_gradient[column] = prior * state.offsets[number] - float(np.sum(pull * share))
+        border_gradient[column] = prior * state.offsets[number] - float(np.sum(score * share))
 
 
 def solve(

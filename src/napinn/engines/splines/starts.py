@@ -30,7 +30,7 @@ OTHER_STARTS = (3.0, 1.0 / 3.0)
 """Factors of the given start that are tried when others are doubtful."""
 SETTLED_PRICE = 2.0
 """Nats that the equations may cost an attempt with one axis before other starts are tried. In the valley of the right
-unknowns the price falls as the square of the tolerance and is below one nat at its end, unless the noise is below some
+unknowns their cost falls as the square of the tolerance and is below one nat at its end, unless the noise is below some
 hundredths; in valleys where the field cuts off spikes it stays at four to thirty."""
 MOST_IN_DOUBT = 1_000
 """Coefficients a field of these other starts: in a wrong valley refinement has no end."""
@@ -129,7 +129,7 @@ class Starts:
             return not any(each.sound for each in found)
 
         def settled() -> bool:
-            return any(each.sound and each.level.price < SETTLED_PRICE for each in found)
+            return any(each.sound and each.level.equation_cost < SETTLED_PRICE for each in found)
 
         attempt("weak form", start, None, 1.0)
         self.meter.limit = float("inf")
@@ -190,7 +190,7 @@ class Starts:
 
     def best(self, attempts: list[Attempt]) -> Attempt:
         """Of the sound attempts, or of those without doubts, or of all: the least robust loss at a
-        common noise level, plus the price of the equations and, as BIC counts them, the parameters that the readings
+        common noise level, plus the cost of the equations and, as BIC counts them, the parameters that the readings
         pay for."""
         undoubted = [attempt for attempt in attempts if not attempt.doubts]
         attempts = [attempt for attempt in attempts if attempt.sound] or undoubted or attempts
@@ -200,6 +200,6 @@ class Starts:
         def score(attempt: Attempt) -> float:
             level, system, state = attempt.level, attempt.level.system, attempt.level.state
             standard = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / sigma[system.scatter]
-            return float(np.sum(Cauchy().loss(standard))) + level.price + each * level.parameters
+            return float(np.sum(Cauchy().loss(standard))) + level.equation_cost + each * level.parameters
 
         return min(attempts, key=score)

@@ -1,7 +1,7 @@
 """Everything that a mesh determines: where equations and conditions are enforced, and how readings see the field.
 
     objective = Σ -log p(misfit / σ)                                       readings
-              + N/(2 ε²) Σ over equations of mean((residual / unit)²)      equations: their price, in nats
+              + N/(2 ε²) Σ over equations of mean((residual / unit)²)      equations: their cost, in nats
               + N/(2 min(ε, 0.03)²) Σ of mean((misfit / unit)²)            conditions and periodicity
 
 N is the number of readings that count and ε the relative error that the equations are allowed."""
@@ -213,7 +213,7 @@ class System:
         """The noise group of every reading."""
         return self.task.scatters.group[self.scatter]
 
-    def add_steady_normal(self, band: Banded, curvatures: np.ndarray) -> None:
+    def add_constant_normal(self, band: Banded, curvatures: np.ndarray) -> None:
         """Add the normal matrix of readings that all have the curvature of their field, times their known precision."""
         columns = self._precise_normal.reshape(self.space.size, -1)
         of_column = np.zeros(self.space.fields)

@@ -32,7 +32,7 @@ FEW = 100
 MOST_MOVE = 2.0
 """Of the logarithm of an unknown in one step: a factor of seven."""
 NEAR_PRIOR = 2.0
-"""Deviations from the centre of a prior within which a fit starts. Readings may still pull an unknown anywhere."""
+"""Deviations from the centre of a prior within which a fit starts. Readings may still move an unknown anywhere."""
 
 
 @dataclass(frozen=True, eq=False)

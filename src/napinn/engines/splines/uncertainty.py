@@ -6,7 +6,7 @@ readings (sensors, or stretches of time) are independent: the influence of each 
 
 Where the mesh cannot meet the equations, what remains of their residuals pulls the unknowns too. The weights by which
 an estimate depends on the whitened rows of the least-squares problem have its standard error as norm, so residuals
-of norm r move it by at most r standard errors (Cauchy–Schwarz). The squared norm is twice the price in nats.
+of norm r move it by at most r standard errors (Cauchy–Schwarz). The squared norm is twice their cost in nats.
 """
 
 import math
@@ -31,7 +31,7 @@ DRAWS = 48
 """From the posterior of the field; the spread then has a random error of a tenth of itself."""
 FEWEST_FREEDOM = 3.0
 """Degrees of freedom below which Student's quantile exceeds any interval that is still useful."""
-LEAST_BEND = 0.25
+LEAST_SECOND_DERIVATIVE = 0.25
 """Of the curvature that the steps take for granted, the least mean derivative of the score that is believed."""
 LEAST_FREE = 0.1
 """Share of the readings that is taken to remain at least when the parameters are paid for."""
@@ -67,7 +67,7 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
     quantile = float(ndtri(0.5 + LEVEL / 2.0))
     by_groups = np.hypot(stdtrit(found.freedom, 0.5 + LEVEL / 2.0) * jackknife, quantile * prior)
     wide = np.maximum(quantile * model, by_groups)
-    unmet = unmet_widening(point.price, quantile)
+    unmet = unmet_widening(point.equation_cost, quantile)
     jackknife = np.hypot(jackknife, prior)
     # What could not be computed is not known at all.
     wide, drift = (np.where(np.isnan(each), np.inf, each) for each in (wide, drift))
@@ -93,13 +93,13 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
     return Uncertainty(intervals, found.source, spread, _correlation(own, named), _undetermined(point, own))
 
 
-def unmet_widening(price: float, quantile: float) -> float:
+def unmet_widening(equation_cost: float, quantile: float) -> float:
     """How many times as wide as by noise alone an interval is, because the equations are not met.
 
     Args:
-        price: nats that the residuals of the equations still cost.
+        equation_cost: nats that the residuals of the equations still cost.
         quantile: half the width of the interval by noise alone, in standard errors."""
-    return math.sqrt(1.0 + 2.0 * price / quantile**2)
+    return math.sqrt(1.0 + 2.0 * equation_cost / quantile**2)
 
 
 def found_functions(point: Point | Level) -> dict[str, FoundFunction]:
@@ -169,9 +169,9 @@ def noise_precision(point: Point) -> Precision:
     the parameters are paid for."""
     system, state = point.system, point.state
     curvature = float(np.mean(system.curvature(state)))
-    score, bend = _cross_fitted(point)
-    # With several modes the mean bend of few misfits can vanish, and no estimate would have a finite error.
-    sharpness = max(float(np.mean(bend)), LEAST_BEND * curvature)
+    score, second_derivative = _cross_fitted(point)
+    # With several modes the mean second derivative of few misfits can vanish, and the error would not be finite.
+    sharpness = max(float(np.mean(second_derivative)), LEAST_SECOND_DERIVATIVE * curvature)
     parameters = point.parameters + float(point.solution.normal.active.sum())
     free = max(1.0 - parameters / max(system.count, 1), LEAST_FREE)
     stretch = curvature / sharpness / np.sqrt(free)
@@ -179,30 +179,31 @@ def noise_precision(point: Point) -> Precision:
 
 
 def _cross_fitted(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """Score and bend of every misfit, each noise group by its own law."""
+    """Score and second derivative of every misfit, each noise group by its own law."""
     standard = point.system.standardised(point.state)
     if len(point.state.laws) == 1:
         return _cross_fitted_by(point.state.laws[0], point, standard)
-    score, bend = np.zeros_like(standard), np.zeros_like(standard)
+    score, second_derivative = np.zeros_like(standard), np.zeros_like(standard)
     for number, law in enumerate(point.state.laws):
         mine = point.system.group == number
-        score[mine], bend[mine] = _cross_fitted_by(law, point, standard[mine])
-    return score, bend
+        score[mine], second_derivative[mine] = _cross_fitted_by(law, point, standard[mine])
+    return score, second_derivative
 
 
 def _cross_fitted_by(law: Law, point: Point, standard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Score and bend of misfits of one law. Those of a learned law are by a law that was learned from the other half of
-    the misfits: by its own law every misfit lies where the density is high, and the law looks sharper than it is."""
+    """Score and second derivative of misfits of one law. Those of a learned law are by a law that was learned from the
+    other half of the misfits: by its own law every misfit lies where the density is high, and the law looks sharper
+    than it is."""
     learn = LEARNERS.get(point.system.task.density)
     if learn is None or not isinstance(law, Mixture):
-        return law.score(standard), law.bend(standard)
+        return law.score(standard), law.second_derivative(standard)
     half = np.random.default_rng(0).permutation(len(standard)) % 2 == 0
     floor = max(LEAST_FLOOR, 2.0 * field_error(point))
-    score, bend = np.zeros_like(standard), np.zeros_like(standard)
+    score, second_derivative = np.zeros_like(standard), np.zeros_like(standard)
     for mine in (half, ~half):
         other = learn(standard[~mine], floor)
-        score[mine], bend[mine] = other.score(standard[mine]), other.bend(standard[mine])
-    return score, bend
+        score[mine], second_derivative[mine] = other.score(standard[mine]), other.second_derivative(standard[mine])
+    return score, second_derivative
 
 
 def _prior_covariance(point: Point) -> np.ndarray:

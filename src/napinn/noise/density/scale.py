@@ -88,8 +88,8 @@ class RunningSpread(Scale):
         batch = self.measure(misfits, owner, len(now.scale))
         old, new = self.decay, 1.0 - self.decay
         moved = Standard(old * now.centre + new * batch.centre, old * now.scale + new * batch.scale)
-        told = jnp.sum(members(owner, len(now.scale)), axis=1) >= FEWEST
-        return jax.tree.map(lambda after, before: jnp.where(told, after, before), moved, now)
+        enough = jnp.sum(members(owner, len(now.scale)), axis=1) >= FEWEST
+        return jax.tree.map(lambda after, before: jnp.where(enough, after, before), moved, now)
 
     @property
     def negligible(self) -> float:

@@ -15,7 +15,7 @@ folder.
 """
 
 from napinn.problem.file.binding import bind_loosely, bind_readings, check_in_box, readings_for
-from napinn.problem.file.deduction import Words, deduce
+from napinn.problem.file.deduction import ProblemTexts, deduce
 from napinn.problem.file.entries import ProblemFile
 from napinn.problem.file.inputs import Inputs, read_inputs
 from napinn.problem.file.loading import load_problem_file, parse_problem, without_bad
@@ -24,8 +24,8 @@ from napinn.problem.file.sources import Source, read_problem, read_readings, she
 __all__ = [
     "Inputs",
     "ProblemFile",
+    "ProblemTexts",
     "Source",
-    "Words",
     "bind_loosely",
     "bind_readings",
     "check_in_box",

@@ -31,7 +31,7 @@ _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
 
 
 @dataclass(frozen=True)
-class Words:
+class ProblemTexts:
     """A problem by its words on the command line."""
 
     equations: tuple[str, ...]
@@ -41,12 +41,12 @@ class Words:
     periodic: tuple[str, ...] = ()
 
 
-def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
+def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile:
     """The problem file that one would have written."""
-    unknowns = dict(unknown_entry(text) for text in words.unknowns)
-    constants = dict(_constant(text) for text in words.constants)
+    unknowns = dict(unknown_entry(text) for text in texts.unknowns)
+    constants = dict(_constant(text) for text in texts.constants)
     names = Columns()
-    equations = tuple(unicodedata.normalize("NFC", text) for text in words.equations)
+    equations = tuple(unicodedata.normalize("NFC", text) for text in texts.equations)
     used = {name for text in equations for name in _names_in(text)}
     table = respelled(table, [normal(str(column)) for column in table.columns])
     proposed = roles_of(table)
@@ -71,11 +71,11 @@ def deduce(words: Words, table: pd.DataFrame, source: str) -> ProblemFile:
         "coordinates": {name: _coordinate(name, renamed, proposed) for name in columns if name in coordinates},
         "fields": measured,
         "hidden": sorted(fields - set(measured)),
-        "equations": list(words.equations),
+        "equations": list(texts.equations),
         "unknowns": unknowns,
         "constants": constants,
-        "conditions": list(words.conditions),
-        "periodic": list(words.periodic),
+        "conditions": list(texts.conditions),
+        "periodic": list(texts.periodic),
         "columns": _columns(renamed, sensor, proposed),
     }
     return parse_problem(content, "the command line")

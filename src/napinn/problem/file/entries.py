@@ -348,9 +348,9 @@ class ProblemFile(_Strict):
         """The range of a coordinate that the file leaves open."""
         if along is None or np.all(np.isnan(along)):
             raise InputError(f"coordinate '{name}' has no range; write it as '{name}: [low, high]'.")
-        told = [place[name] for text in self.conditions if name in (place := named_places(text))]
+        places = [place[name] for text in self.conditions if name in (place := named_places(text))]
         # What is known beyond the last sensor belongs to the box as well.
-        reached = [float(np.nanmin(along)), float(np.nanmax(along)), *told]
+        reached = [float(np.nanmin(along)), float(np.nanmax(along)), *places]
         return min(reached), max(reached)
 
     @property

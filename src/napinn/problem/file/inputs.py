@@ -8,9 +8,9 @@ from napinn.data.formats import PLAIN, Sheet, read_file
 from napinn.data.readings import Columns, Readings, check_repeats
 from napinn.errors import InputError
 from napinn.problem.file.binding import bind_loosely
-from napinn.problem.file.deduction import Words, deduce
+from napinn.problem.file.deduction import ProblemTexts, deduce
 from napinn.problem.file.entries import ProblemFile
-from napinn.problem.file.joined import joined_tables, told_names
+from napinn.problem.file.joined import joined_tables, names_of_files
 from napinn.problem.file.loading import load_problem_file, without_bad
 from napinn.problem.file.sources import sheet_of
 from napinn.problem.problem import Problem
@@ -32,7 +32,7 @@ class Inputs:
 
 
 def read_inputs(
-    problem: Path | Words, readings: Sequence[Path], *, leave_out_bad: bool = False, allow_repeats: bool = False
+    problem: Path | ProblemTexts, readings: Sequence[Path], *, leave_out_bad: bool = False, allow_repeats: bool = False
 ) -> Inputs:
     """The problem and its readings; whether these lie inside the box is not checked here.
 
@@ -44,7 +44,7 @@ def read_inputs(
     file, sheet, source, files = _file_and_sheet(problem, readings)
     if leave_out_bad:
         file = without_bad(file)
-    name = told_names(readings)
+    name = names_of_files(readings)
     bound, table = bind_loosely(file, sheet.table, name, source)
     if not allow_repeats:
         check_repeats(table)
@@ -54,10 +54,10 @@ def read_inputs(
 
 
 def _file_and_sheet(
-    problem: Path | Words, readings: Sequence[Path]
+    problem: Path | ProblemTexts, readings: Sequence[Path]
 ) -> tuple[ProblemFile, Sheet, str, tuple[Path, ...]]:
     """The problem file, the table, where the former is from, and every file that was read."""
-    if isinstance(problem, Words):
+    if isinstance(problem, ProblemTexts):
         sheet = joined_tables(readings, read_file, Columns().experiment)
         return deduce(problem, sheet.table, readings[0].name), sheet, "the command line", tuple(readings)
     file, source = load_problem_file(problem), str(problem)

@@ -35,7 +35,7 @@ def joined_tables(paths: Sequence[Path], read: Callable[[Path], Sheet], column: 
     return Sheet(pd.concat(tables, ignore_index=True), tuple(notes))
 
 
-def told_names(paths: Sequence[Path]) -> str:
+def names_of_files(paths: Sequence[Path]) -> str:
     """The files as messages name them."""
     return " + ".join(map(str, paths))
 

@@ -62,7 +62,7 @@ def cases() -> Iterator[Case]:
             yield Case(name, "225 sensors", noise, outliers, 0)
 
 
-def run_discovery(path: Path, matching: str = "", told: Callable[[str], None] = print) -> pd.DataFrame:
+def run_discovery(path: Path, matching: str = "", report: Callable[[str], None] = print) -> pd.DataFrame:
     """Run every case that the file does not hold yet.
 
     :param path: CSV file, one row a case; made where it is missing.
@@ -77,7 +77,7 @@ def run_discovery(path: Path, matching: str = "", told: Callable[[str], None] = 
             continue
         row = run_case(case)
         append(path, row)
-        told(f"{case.equation} {case.layout} noise {case.noise:g} outliers {case.outliers:g}: "
+        report(f"{case.equation} {case.layout} noise {case.noise:g} outliers {case.outliers:g}: "
              f"{'right' if row['right'] else 'wrong'}, {row['seconds']} s")  # fmt: skip
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
 

@@ -45,15 +45,15 @@ def events(
             for job in jobs:
                 tasks.submit(job)
             while tasks.futures:
-                news = tasks.next()
-                if not isinstance(news, _Finished):
-                    yield news
+                event = tasks.next()
+                if not isinstance(event, _Finished):
+                    yield event
                     continue
-                report = _report(news.future)
-                if report is None and tasks.may_retry(news.job, retries):
-                    tasks.submit(news.job)
+                report = _report(event.future)
+                if report is None and tasks.may_retry(event.job, retries):
+                    tasks.submit(event.job)
                 else:
-                    yield tasks.ended(news.job, report)
+                    yield tasks.ended(event.job, report)
         finally:
             tasks.cancel()
 
@@ -74,7 +74,7 @@ class _Tasks:
         self.starts: Counter[str] = Counter()
         self.submissions: Counter[str] = Counter()
         self.posted: queue.SimpleQueue[Event | _Finished] = queue.SimpleQueue()
-        client.subscribe_topic(self.topic, lambda event: self.posted.put(_told(event[1])))
+        client.subscribe_topic(self.topic, lambda event: self.posted.put(_event_of(event[1])))
 
     def submit(self, job: Job) -> None:
         # A key of its own, or Dask would hand out what an earlier call of the same name left behind.
@@ -87,13 +87,13 @@ class _Tasks:
 
     def next(self) -> Event | _Finished:
         while True:
-            news = wait_for_next(self.posted)
-            if isinstance(news, _Finished):
-                return news
+            event = wait_for_next(self.posted)
+            if isinstance(event, _Finished):
+                return event
             # Events and results take different ways, so word of a start may come after the end.
-            if news.name in self.futures:
-                self.starts[news.name] += isinstance(news, Started)
-                return news
+            if event.name in self.futures:
+                self.starts[event.name] += isinstance(event, Started)
+                return event
 
     def may_retry(self, job: Job, retries: int) -> bool:
         return self.starts[job.name] <= retries and self.submissions[job.name] < MOST_SUBMISSIONS
@@ -119,7 +119,7 @@ def _attempt(request: str, name: str, topic: str) -> dict[str, Any]:
     return dataclasses.asdict(report)
 
 
-def _told(message: dict[str, Any]) -> Event:
+def _event_of(message: dict[str, Any]) -> Event:
     name = message["name"]
     return Moved(name, message["share"]) if "share" in message else Started(name)
 

@@ -53,8 +53,8 @@ class _Lines:
     def __call__(self, snapshot: StudySnapshot) -> None:
         counts = (snapshot.done, snapshot.failed)
         over = sum(counts) == snapshot.total and counts != self.seen
-        news = over or snapshot.failed > self.seen[1]
-        if not news and time.monotonic() - self.last < SECONDS_BETWEEN_LINES:
+        changed = over or snapshot.failed > self.seen[1]
+        if not changed and time.monotonic() - self.last < SECONDS_BETWEEN_LINES:
             return
         latest = f" · {snapshot.latest}" if snapshot.latest and counts != self.seen else ""
         self.last, self.seen = time.monotonic(), counts

@@ -22,7 +22,7 @@ SECONDS_TO_DIE = 5.0
 class Death:
     """How a process ended, as a clause, and the last that it said on standard error."""
 
-    manner: str
+    cause: str
     tail: str
 
 
@@ -67,7 +67,7 @@ class Interpreter:
     def kill(self) -> None:
         self.process.kill()
 
-    def bury(self) -> Death:
+    def reap(self) -> Death:
         try:
             # Its pipe closes a moment before it can be asked how it died.
             self.process.wait(SECONDS_TO_DIE)
@@ -80,7 +80,7 @@ class Interpreter:
         with self.errors:
             length = self.errors.seek(0, os.SEEK_END)
             self.errors.seek(max(0, length - LONGEST_TAIL))
-            return Death(_manner(self.process.returncode), self.errors.read().decode(errors="replace"))
+            return Death(_cause(self.process.returncode), self.errors.read().decode(errors="replace"))
 
 
 def _environment(place: Place) -> dict[str, str]:
@@ -90,7 +90,7 @@ def _environment(place: Place) -> dict[str, str]:
     return {**place.environment, **os.environ, "PYTHONPATH": path}
 
 
-def _manner(code: int) -> str:
+def _cause(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     try:

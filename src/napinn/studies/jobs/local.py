@@ -22,7 +22,7 @@ LONG_ENOUGH = 60.0
 
 
 @dataclass
-class Desk:
+class SharedState:
     """What the slots share."""
 
     pending: deque[Job]
@@ -37,93 +37,93 @@ def events(
     jobs: Sequence[Job], allowed: Sequence[str], workers: int | None, retries: int
 ) -> Generator[Event, None, None]:
     """Run the jobs; closing the iterator early stops the workers."""
-    desk = Desk(deque(jobs), allowed, retries)
+    shared = SharedState(deque(jobs), allowed, retries)
     # The machine is divided by `workers`, not by the jobs left: see cores.py.
     slots = places(len(own_cores()) if workers is None else workers)[: len(jobs)]
-    threads = [threading.Thread(target=_serve, args=(desk, place), daemon=True) for place in slots]
+    threads = [threading.Thread(target=_serve, args=(shared, place), daemon=True) for place in slots]
     try:
         for thread in threads:
             thread.start()
         left = len(jobs)
         while left:
-            event = _next(desk)
+            event = _next(shared)
             left -= isinstance(event, Ended)
             yield event
     finally:
-        desk.stopping.set()
-        for interpreter in tuple(desk.started):
+        shared.stopping.set()
+        for interpreter in tuple(shared.started):
             interpreter.kill()
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
 
 
-def _next(desk: Desk) -> Event:
-    event = wait_for_next(desk.posted)
+def _next(shared: SharedState) -> Event:
+    event = wait_for_next(shared.posted)
     if isinstance(event, BaseException):
         raise event
     return event
 
 
-def _serve(desk: Desk, place: Place) -> None:
+def _serve(shared: SharedState, place: Place) -> None:
     try:
         interpreter = None
-        while desk.pending and not desk.stopping.is_set():
-            interpreter = _see_through(desk, place, interpreter)
+        while shared.pending and not shared.stopping.is_set():
+            interpreter = _run_next_job(shared, place, interpreter)
         if interpreter is not None:
-            _end(desk, interpreter)
+            _end(shared, interpreter)
     except BaseException as error:
-        desk.posted.put(error)
+        shared.posted.put(error)
 
 
-def _see_through(desk: Desk, place: Place, interpreter: Interpreter | None) -> Interpreter | None:
+def _run_next_job(shared: SharedState, place: Place, interpreter: Interpreter | None) -> Interpreter | None:
     """Take a job and attempt it until it ends; gives the worker if it may take the next."""
     try:
-        job = desk.pending.popleft()
+        job = shared.pending.popleft()
     except IndexError:
         # Another slot was quicker.
         return interpreter
-    request = request_for(job, desk.allowed)
+    request = request_for(job, shared.allowed)
     death = Death("", "")
-    for attempt in range(1, desk.retries + 2):
-        interpreter = interpreter or _start(desk, place)
-        desk.posted.put(Started(job.name))
-        report = interpreter.perform(request, lambda share: desk.posted.put(Moved(job.name, share)))
+    for attempt in range(1, shared.retries + 2):
+        interpreter = interpreter or _start(shared, place)
+        shared.posted.put(Started(job.name))
+        report = interpreter.perform(request, lambda share: shared.posted.put(Moved(job.name, share)))
         if report is not None:
-            desk.posted.put(Ended(job.name, report, attempt))
+            shared.posted.put(Ended(job.name, report, attempt))
             if report.row is not None and interpreter.age < LONG_ENOUGH:
                 return interpreter
-            _end(desk, interpreter)
+            _end(shared, interpreter)
             return None
-        death = _bury(desk, interpreter)
+        death = _reap(shared, interpreter)
         interpreter = None
-        if desk.stopping.is_set():
+        if shared.stopping.is_set():
             return None
-    desk.posted.put(Ended(job.name, _lost(death, desk.retries + 1), desk.retries + 1))
+    shared.posted.put(Ended(job.name, _lost(death, shared.retries + 1), shared.retries + 1))
     return None
 
 
-def _start(desk: Desk, place: Place) -> Interpreter:
+def _start(shared: SharedState, place: Place) -> Interpreter:
     interpreter = Interpreter(place)
     # Listed first, asked second, while the caller sets the flag first and reads the list second: so at least one of
     # the two sees the other, and no worker is left running.
-    desk.started.append(interpreter)
-    if desk.stopping.is_set():
+    shared.started.append(interpreter)
+    if shared.stopping.is_set():
         interpreter.kill()
     return interpreter
 
 
-def _end(desk: Desk, interpreter: Interpreter) -> None:
+def _end(shared: SharedState, interpreter: Interpreter) -> None:
     interpreter.kill()
-    _bury(desk, interpreter)
+    _reap(shared, interpreter)
 
 
-def _bury(desk: Desk, interpreter: Interpreter) -> Death:
-    desk.started.remove(interpreter)
-    return interpreter.bury()
+def _reap(shared: SharedState, interpreter: Interpreter) -> Death:
+    shared.started.remove(interpreter)
+    return interpreter.reap()
 
 
 def _lost(death: Death, attempts: int) -> Report:
     times = "once" if attempts == 1 else f"{attempts} times"
-    reason = f"WorkerDied: the process that ran it died {times}; the last one {death.manner}."
+    reason = f"WorkerDied: the process that ran it died {times}; the last one {death.cause}."
     return Report(None, reason, death.tail, 0.0)

@@ -43,9 +43,9 @@ def request_for(job: Job, allowed: Sequence[str]) -> str:
 def perform(request: str, share: Share) -> Report:
     began = time.perf_counter()
     try:
-        asked = json.loads(request)
-        work = resolve(asked["work"], asked["allowed"])
-        row = _plain(work(asked["payload"], Throttled(share)))
+        content = json.loads(request)
+        work = resolve(content["work"], content["allowed"])
+        row = _plain(work(content["payload"], Throttled(share)))
     # A job that calls sys.exit() has failed like any other; it must not take its worker along.
     except BaseException as error:
         return Report(None, sentence(error), traceback.format_exc(), time.perf_counter() - began)
@@ -63,8 +63,8 @@ def resolve(work: str, allowed: Sequence[str]) -> Work:
 
 def sentence(error: BaseException) -> str:
     """Type and message on one line."""
-    words = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.special import expit
 
 from napinn.noise.law import FLAG_BELOW
@@ -46,6 +47,43 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
         axes.set_yscale("log")
         for part in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
             part("{x:g}")
+    panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def methods_by_ratio(rows: pd.DataFrame) -> Figure:
+    """rMSE of each method as dots, one mark an outlier ratio, one panel a benchmark; bars over seeds.
+
+    A dotted line is the fit to readings without noise, where there is one."""
+    noisy, clean = rows[rows["label"] != "clean"], rows[rows["label"] == "clean"]
+    noisy = rows if noisy.empty else noisy
+    names, labels, ratios = (list(dict.fromkeys(noisy[column])) for column in ("benchmark", "label", "ratio"))
+    figure, panels = new_figure(1.5 + 3.2 * len(names), 0.4 * len(labels) + 1.4, len(names))
+    places = np.arange(len(labels))
+    for axes, name in zip(panels, names, strict=True):
+        for number, ratio in enumerate(sorted(ratios)):
+            chosen = noisy[(noisy["benchmark"] == name) & (noisy["ratio"] == ratio)].groupby("label")["rmse"]
+            mean, spread = chosen.mean().reindex(labels), chosen.std().reindex(labels)
+            axes.errorbar(
+                mean,
+                places + 0.16 * (number - (len(ratios) - 1) / 2),
+                xerr=None if spread.isna().all() else spread.fillna(0.0),
+                fmt=STYLES[number % 7][0],
+                color=SHADES[number % 7],
+                label=f"{100 * float(ratio):g} % outliers",
+                markersize=5,
+            )
+        without_noise = clean.loc[clean["benchmark"] == name, "rmse"]
+        if len(without_noise):
+            axes.axvline(without_noise.mean(), color="grey", linewidth=1.0, linestyle=":", label="no noise, plain PINN")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_yticks(places, [str(label) for label in labels] if axes is panels[0] else [""] * len(labels))
+        axes.invert_yaxis()
+        axes.grid(axis="y", linewidth=0.3)
+        _label(axes, _title(name), "rMSE", "")
     panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -140,9 +178,9 @@ def confusion(rows: pd.DataFrame) -> Figure:
     outlier = np.array(scores["outlier"], bool) if "outlier" in scores else np.zeros(len(across), bool)
     for chosen, mark, shade, title in ((~outlier, "o", GOOD, "normal"), (outlier, "x", FLAGGED, "outlier")):
         if chosen.any():
-            told = f"{title} (true label)" if "outlier" in scores else "readings"
+            label = f"{title} (true label)" if "outlier" in scores else "readings"
             right.scatter(
-                across[chosen], weight[chosen], s=14, c=shade, marker=mark, linewidths=0.8, label=told, zorder=2
+                across[chosen], weight[chosen], s=14, c=shade, marker=mark, linewidths=0.8, label=label, zorder=2
             )
     right.legend(loc="lower right")
     right.axhline(FLAG_BELOW, color="grey", linewidth=0.8, linestyle=":")

@@ -14,9 +14,9 @@ from typing import Any
 def commit() -> str:
     """The commit of the checkout that this file lies in, or the version of an installed napinn."""
     here = Path(__file__).parent
-    told = _git("rev-parse", "--short", "HEAD", folder=here)
+    head = _git("rev-parse", "--short", "HEAD", folder=here)
     changed = "+changes" if _git("status", "--porcelain", ".", folder=here.parents[1]) else ""
-    return told + changed if told else metadata.version("napinn")
+    return head + changed if head else metadata.version("napinn")
 
 
 def version(package: str) -> str:
@@ -27,9 +27,11 @@ def machine() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores"
 
 
-def _git(*words: str, folder: Path) -> str:
+def _git(*arguments: str, folder: Path) -> str:
     try:
-        return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
+        ).stdout.strip()
     except OSError:
         return ""
 

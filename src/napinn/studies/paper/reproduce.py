@@ -32,7 +32,7 @@ class Reproduced:
     study: str
     files: tuple[Path, ...]
     fits: int
-    asked: int
+    expected: int
     """How many fits the study is made of; fewer are in the table while it is not finished."""
     failed: tuple[str, ...]
 
@@ -59,9 +59,9 @@ class Setting:
     @property
     def options(self) -> list[str]:
         """Those of the command line that give this setting."""
-        told = {"--outliers": self.outliers, "--law-scale": f"{self.law_scale:g}", "--error": self.error}
+        chosen = {"--outliers": self.outliers, "--law-scale": f"{self.law_scale:g}", "--error": self.error}
         usual = {"--outliers": AS_PRINTED, "--law-scale": "1", "--error": "whole"}
-        return [f"{name} {value}" for name, value in told.items() if value != usual[name]]
+        return [f"{name} {value}" for name, value in chosen.items() if value != usual[name]]
 
     def stem(self, study: str) -> str:
         """The name of a study's files: errors of another kind are of the same fits and stand beside the usual ones."""
@@ -190,7 +190,7 @@ def animate(slices: list[dict[str, Any]], path: Path) -> None:
 
 
 def _page(
-    study: Study, rows: pd.DataFrame, preset: Preset, asked: int, failed: tuple[str, ...], setting: Setting
+    study: Study, rows: pd.DataFrame, preset: Preset, expected: int, failed: tuple[str, ...], setting: Setting
 ) -> str:
     most = rows["seed"].nunique()
     options = [f"--seeds {most}"] * (most > 1) + setting.options
@@ -209,8 +209,8 @@ def _page(
     missing = left_out(study, preset)
     if missing:
         parts += [f"The preset leaves out: {missing}.", ""]
-    if len(rows) < asked:
-        parts += [f"**Not finished**: {len(rows)} of {asked} fits are in this table.", ""]
+    if len(rows) < expected:
+        parts += [f"**Not finished**: {len(rows)} of {expected} fits are in this table.", ""]
     parts += [study.table(rows, study.name), f"![{study.title}]({setting.stem(study.name)}.png)", ""]
     if failed:
         parts += ["Failed fits:", "", *(f"- {line}" for line in failed), ""]

@@ -236,7 +236,7 @@ def _cooled(method: Method) -> Method:
 STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
-        Study("main", "Every method at three outlier ratios", main, tables.against_rivals, pictures.by_ratio),
+        Study("main", "Every method at three outlier ratios", main, tables.against_rivals, pictures.methods_by_ratio),
         Study("backbones", "Backbones at 10 % outliers", backbones, tables.errors, pictures.bars),
         Study("noise_laws", "Laplace and Gaussian noise, 15 % outliers", noise_laws, tables.errors, pictures.bars),
         Study("coefficient", "The coefficient of Allen–Cahn", coefficient, tables.coefficients, pictures.coefficients),

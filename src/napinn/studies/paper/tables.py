@@ -97,8 +97,8 @@ def seconds(rows: pd.DataFrame, study: str) -> str:
         printed = paper().get((study, "na_pinn/pinn", benchmark, 0.15, "ratio"))
         cells = [_title(benchmark), spread(plain, 1), spread(gated, 1), _beside(ratio, printed, 3)]
         lines.append("| " + " | ".join(cells) + " |")
-    told = "Whole fits, the estimator's own phase included; `benchmarks/speed.py` compares single steps side by side."
-    return "\n".join([*lines, "", told, ""])
+    note = "Whole fits, the estimator's own phase included; `benchmarks/speed.py` compares single steps side by side."
+    return "\n".join([*lines, "", note, ""])
 
 
 def confusion(rows: pd.DataFrame, study: str) -> str:

@@ -173,9 +173,9 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
         law = _first_law(method.gating, misfit, data.owner, data.fields, for_law)
     # What the gate weighs squares of: standardised misfits beside a likelihood, else misfits as they are.
     weighed = law.standard(misfit, data.owner) if phase.loss.is_law else misfit
-    price = method.rejection.price(np.asarray(weighed))
+    cost = method.rejection.rejection_cost(np.asarray(weighed))
     share = noise_share(np.asarray(misfit), data.places, np.asarray(data.owner)) if phase.loss.is_law else 1.0
-    numbers = (jnp.asarray(number, misfit.dtype) for number in (price, share))
+    numbers = (jnp.asarray(number, misfit.dtype) for number in (cost, share))
     law = Law(law.density, law.standard, *numbers)
     return replace(state, law=law, key=key)
 

@@ -74,10 +74,10 @@ class Phase:
 
 
 class Rejection(abc.ABC):
-    """The price of rejecting one reading, in the units of the data loss (λ_rej)."""
+    """The cost of rejecting one reading, in the units of the data loss (λ_rej)."""
 
     @abc.abstractmethod
-    def price(self, misfits: np.ndarray) -> float:
+    def rejection_cost(self, misfits: np.ndarray) -> float:
         """λ_rej, given the misfits of all readings when gating begins."""
 
 
@@ -87,7 +87,7 @@ class FixedCost(Rejection):
 
     cost: float
 
-    def price(self, misfits: np.ndarray) -> float:
+    def rejection_cost(self, misfits: np.ndarray) -> float:
         return self.cost
 
 
@@ -97,7 +97,7 @@ class RelativeCost(Rejection):
 
     deviations: float = 2.0
 
-    def price(self, misfits: np.ndarray) -> float:
+    def rejection_cost(self, misfits: np.ndarray) -> float:
         return (self.deviations * robust_std(misfits)) ** 2
 
 

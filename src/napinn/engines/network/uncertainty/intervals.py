@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from napinn.diagnostics.uncertainty.groups import groups_of
 from napinn.diagnostics.uncertainty.jackknife import Balance, Jackknife, Rows, jackknife
 from napinn.engines.network.model import DIRECTIONS, NetworkSpread, network_of
-from napinn.engines.network.uncertainty.score import anchors, last_phase, pulls, slopes
+from napinn.engines.network.uncertainty.score import anchors, last_phase, score_values, slopes
 from napinn.engines.network.uncertainty.tangent import Tangent, tangent_of
 from napinn.errors import InputError
 from napinn.field.derivatives import FieldNetwork
@@ -48,26 +48,26 @@ def balance_of(result: FitResult, tangent: Tangent, used: np.ndarray) -> Balance
     kept = used[tangent.reading]
     misfit, owner, follow = tangent.misfit[kept], tangent.owner[kept], tangent.misfit_rows[kept]
     method = network_of(result).method
-    told = (method, tangent.learned, tangent.law)
-    pull = np.array(pulls(*told, jnp.asarray(misfit), jnp.asarray(owner)))
-    slope = slopes(*told, misfit, owner, len(result.problem.fields))[owner]
-    noise = float(np.mean(pull**2) / np.mean(slope))
+    data_loss = (method, tangent.learned, tangent.law)
+    score = np.array(score_values(*data_loss, jnp.asarray(misfit), jnp.asarray(owner)))
+    slope = slopes(*data_loss, misfit, owner, len(result.problem.fields))[owner]
+    noise = float(np.mean(score**2) / np.mean(slope))
     number = np.arange(len(misfit))
-    held = anchors(*told, misfit, owner)
-    follow_all, pull_all, slope_all, number_all = [follow], [pull], [slope], [number]
+    held = anchors(*data_loss, misfit, owner)
+    follow_all, score_all, slope_all, number_all = [follow], [score], [slope], [number]
     if last_phase(method).loss.location.profiled:
         for field in np.unique(owner):
             mine = owner == field
             follow_all[0] = follow_all[0] - mine[:, None] * follow[mine].mean(axis=0)
-            pull_all[0] = pull_all[0] - mine * pull[mine].mean()
+            score_all[0] = score_all[0] - mine * score[mine].mean()
     if held is not None:
         # The mean side of a field is one number, of which every reading holds a share.
         side, along, weight = held
         follow_all.append((along @ follow)[owner])
-        pull_all.append(2.0 * weight[owner] * side)
+        score_all.append(2.0 * weight[owner] * side)
         slope_all.append(2.0 * weight[owner] * len(owner) / np.bincount(owner)[owner])
         number_all.append(number)
-    rows = Rows(*(np.concatenate(parts) for parts in (follow_all, pull_all, slope_all, number_all)))
+    rows = Rows(*(np.concatenate(parts) for parts in (follow_all, score_all, slope_all, number_all)))
     return Balance(tangent.residual, tangent.residual_rows, rows, noise, len(result.problem.unknowns))
 
 

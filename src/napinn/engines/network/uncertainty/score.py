@@ -1,8 +1,8 @@
-"""How each reading pulls at the field, and how the pulls give way when the field moves.
+"""The score of each reading, and how the scores change when the field moves.
 
-The pull of a reading is the derivative of its part of the data loss by its misfit, exactly as training takes it: law
-and gate stand still. The mean slope of the pulls is taken by moving all misfits of a field to either side and looking
-at the mean pull, which serves squares, absolute values and a learned law with several modes alike."""
+The score of a reading is the derivative of its part of the data loss by its misfit, exactly as training takes it: law
+and gate are held fixed. The mean slope of the scores is a difference quotient: all misfits of a field are moved to
+either side. This serves squares, absolute values and a learned law with several modes alike."""
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from napinn.noise.data_term import Scored
 from napinn.noise.likelihood import SIDE_WIDTH
 
 GENTLEST = 0.1
-"""The least slope, in units of the typical pull over the typical misfit: squares have 1, absolute values about 0.8."""
+"""The least slope, in units of the typical score over the typical misfit: squares have 1, absolute values about 0.8."""
 
 
 def last_phase(method: Method) -> Phase:
@@ -24,7 +24,7 @@ def last_phase(method: Method) -> Phase:
     return [phase for phase in method.phases if phase.kind is not PhaseKind.LAW][-1]
 
 
-def pulls(
+def score_values(
     method: Method, learned: Learned, law: Law | None, misfit: Float[Array, " n"], owner: Int[Array, " n"]
 ) -> Float[Array, " n"]:
     """The derivative of n times the data loss by each misfit, the location of the law not yet profiled out."""
@@ -43,19 +43,19 @@ def pulls(
 def slopes(
     method: Method, learned: Learned, law: Law | None, misfit: np.ndarray, owner: np.ndarray, fields: int
 ) -> np.ndarray:
-    """The mean slope of the pulls of each field's readings; above zero."""
+    """The mean slope of the scores of each field's readings; above zero."""
 
-    def pull(moved: np.ndarray) -> np.ndarray:
-        return np.asarray(pulls(method, learned, law, jnp.asarray(moved), jnp.asarray(owner)))
+    def score(moved: np.ndarray) -> np.ndarray:
+        return np.asarray(score_values(method, learned, law, jnp.asarray(moved), jnp.asarray(owner)))
 
-    found, here = np.ones(fields), pull(misfit)
+    found, here = np.ones(fields), score(misfit)
     for field in range(fields):
         mine = owner == field
         if not mine.any():
             continue
         spread = robust_std(misfit[mine]) or 1.0
         width = spread * mine.sum() ** -0.2
-        mean = np.mean(pull(misfit + width)[mine] - pull(misfit - width)[mine]) / (2.0 * width)
+        mean = np.mean(score(misfit + width)[mine] - score(misfit - width)[mine]) / (2.0 * width)
         found[field] = max(mean, GENTLEST * np.sqrt(np.mean(here[mine] ** 2)) / spread)
     return found
 

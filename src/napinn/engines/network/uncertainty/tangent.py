@@ -128,8 +128,8 @@ class _Flat:
         @owned_jit
         def chunk(part: Array) -> tuple[Array, Array]:
             def one(thing: Array) -> tuple[Array, Array]:
-                told = lambda moved: (lambda found: (found, found))(numbers(self._at(moved), thing))  # noqa: E731
-                rows, found = jax.jacrev(told, has_aux=True)(start)
+                twice = lambda moved: (lambda found: (found, found))(numbers(self._at(moved), thing))  # noqa: E731
+                rows, found = jax.jacrev(twice, has_aux=True)(start)
                 return found, rows
 
             found, rows = jax.vmap(one)(part)

@@ -1,4 +1,4 @@
-"""Teach a network a field that was found before, so that training begins where another engine ended.
+"""Pretrain a network on a field that was found before, so that training begins where another engine ended.
 
 The network is fitted to the values of that field alone, without readings or equations: a step costs a fraction of a
 step of training, and the noise of the readings has no part in it."""
@@ -21,19 +21,19 @@ from napinn.results.model import FittedModel
 STEPS, BATCH, RATE = 1000, 1024, 2e-3
 """Steps of Adam, points in each, and the rate at which they begin; it falls to nothing."""
 MOST_PLACES = 20_000
-"""Places of readings, and as many drawn from the box, at which the field is taught."""
+"""Places of readings, and as many drawn from the box, at which the network is pretrained."""
 
 
-def taught(
+def pretrained(
     learned: Learned, model: FittedModel, problem: Problem, readings: Readings, key: PRNGKeyArray, steps: int = STEPS
 ) -> Learned:
     """What a network begins with, its field as near to that of a model as `steps` bring it.
 
     Args:
         learned: network, unknowns and gate before the first step.
-        model: the field to teach, of the same problem.
+        model: the field to pretrain on, of the same problem.
         problem: the problem.
-        readings: their places are half of those at which the field is taught; the others are drawn from the box.
+        readings: their places are half of those at which the network is pretrained; the others are drawn from the box.
         key: of what is random.
         steps: how many steps of Adam.
     """

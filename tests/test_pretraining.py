@@ -1,4 +1,4 @@
-"""A network is taught the field of another engine before it is trained."""
+"""A network is pretrained on the field of another engine before it is trained."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ import pytest
 from napinn import Problem, Unknown, fit, read_table
 from napinn.engines.network.methods import law_pinn
 from napinn.engines.network.model import frame_of, initial
-from napinn.engines.network.teaching import taught
+from napinn.engines.network.pretraining import pretrained
 from napinn.engines.splines.method import bsplines
 from napinn.field.backbones import MLP
 
@@ -35,7 +35,7 @@ def wave():
 
 def test_the_network_takes_the_field_and_nothing_else(wave):
     problem, readings, model, learned = wave
-    after = taught(learned, model, problem, readings, jax.random.key(1))
+    after = pretrained(learned, model, problem, readings, jax.random.key(1))
     places = np.linspace(0.0, 4.0, 57)[:, None]
     wanted = model.values(places)
     found = np.asarray(after.field(jnp.asarray(places, jnp.float32)))
@@ -47,4 +47,4 @@ def test_the_network_takes_the_field_and_nothing_else(wave):
 def test_a_field_that_is_not_finite_teaches_nothing(wave, monkeypatch):
     problem, readings, model, learned = wave
     monkeypatch.setattr(type(model), "values", lambda self, points: np.full((len(points), 1), np.nan))
-    assert taught(learned, model, problem, readings, jax.random.key(1)) is learned
+    assert pretrained(learned, model, problem, readings, jax.random.key(1)) is learned
