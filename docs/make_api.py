@@ -36,6 +36,9 @@ result = napinn.fit(problem, readings, napinn.bsplines())
 ```
 """
 MODULES = re.compile(r"\b(?:napinn|collections\.abc|pandas|xarray|numpy|typing|pathlib)(?:\.\w+)*\.(?=[A-Za-z])")
+FORWARD = re.compile(r"ForwardRef\('(?:\w+\.)*(\w+)'\)")
+UNION = re.compile(r"\bUnion\[([^\[\]]*)\]")
+"""A union that holds a forward reference, which has no other way to be written."""
 ENTRY = re.compile(r":(param|return|raises)\s*(\w*):\s*")
 
 
@@ -93,6 +96,10 @@ def markdown(text: str) -> str:
 def _wrapped(signature: str) -> str:
     # Python 3.13 names the module in which it keeps Path.
     short = MODULES.sub("", signature.replace("pathlib._local.", "pathlib."))
+    short = FORWARD.sub(r"\1", short)
+    short = UNION.sub(lambda found: found[1].replace(", ", " | "), short)
+    # A union is written as `typing` has first seen it, so its order depends on what was imported before.
+    short = short.replace("str | Path", "Path | str")
     return "\n".join(textwrap.wrap(short, 78, subsequent_indent="    ", break_long_words=False))
 
 
