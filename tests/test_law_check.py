@@ -1,4 +1,4 @@
-"""With few readings, misfits in several heaps are noticed where the answer depends on them."""
+"""With few readings, misfits of several modes are noticed where the answer depends on them."""
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,14 @@ def decay_with(noise):
     return fit(problem, read_table(table, ("t",), ("u",)), bsplines())
 
 
-def test_a_heap_on_one_side_that_moves_the_rate_is_doubted():
+def test_a_mode_on_one_side_that_moves_the_rate_is_doubted():
     """A third of the readings lie 0.4 too high; a symmetric law finds 0.44 in place of 0.5."""
     random = np.random.default_rng(2)
     result = decay_with(random.choice([0.0, 0.4], COUNT, p=[0.65, 0.35]) + 0.02 * random.normal(size=COUNT))
     interval = result.uncertainty.intervals["k"]
     assert not interval.low < RATE < interval.high
     assert result.status is FitStatus.DOUBTFUL
-    assert "moves 'k'" in next(note for note in result.notes if "heaps" in note)
+    assert "moves 'k'" in next(note for note in result.notes if "several modes" in note)
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_a_heap_on_one_side_that_moves_the_rate_is_doubted():
         lambda random: random.choice([-0.15, 0.15], COUNT) + 0.02 * random.normal(size=COUNT),
         lambda random: 0.03 * random.normal(size=COUNT) + np.where(random.random(COUNT) < 0.1, 0.6, 0.0),
     ],
-    ids=["equal heaps", "outliers on one side"],
+    ids=["equal modes", "outliers on one side"],
 )
-def test_heaps_that_do_not_move_the_rate_are_no_doubt(law):
+def test_modes_that_do_not_move_the_rate_are_no_doubt(law):
     result = decay_with(law(np.random.default_rng(3)))
     assert result.unknowns["k"] == pytest.approx(RATE, rel=0.05)
     assert result.status is FitStatus.CONVERGED

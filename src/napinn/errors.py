@@ -41,7 +41,7 @@ class StorageError(Exception):
 
 @contextlib.contextmanager
 def storing(failure: str) -> Iterator[None]:
-    """For what is written once the work is done: a disk that fails is told after the words of `failure`."""
+    """For what is written once the work is done: the reason why a disk fails follows the words of `failure`."""
     try:
         yield
     except OSError as error:

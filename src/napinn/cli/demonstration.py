@@ -66,13 +66,13 @@ def demo_command(steps: int | None, full: bool, seed: int, out: Path, overwrite:
     prepare(out, overwrite)
     corrupted = corrupt(benchmark, OUTLIERS, seed)
     readings = read_table(corrupted.table, tuple(problem.coordinates), problem.fields, source="demo")
-    told = Console(stderr=True)
-    announce(len(readings), full, steps, told)
+    progress_console = Console(stderr=True)
+    announce(len(readings), full, steps, progress_console)
     rows: dict[str, dict[str, Any]] = {}
     first: FitResult | None = None
     for name, entry in ROWS.items():
         method, began = method_of(entry.method, steps, full), time.process_time()
-        with held(out), progress_display(name, told) as progress:
+        with held(out), progress_display(name, progress_console) as progress:
             result = fit(problem, readings, method, seed=seed, progress=progress)
             rows[name] = {
                 **dataclasses.asdict(score(result, benchmark, corrupted)),
@@ -85,7 +85,7 @@ def demo_command(steps: int | None, full: bool, seed: int, out: Path, overwrite:
                 first = result
                 truth = Truth(benchmark.truth, corrupted.is_outlier(problem.fields), benchmark.unknowns)
                 save_with_report(first, out, truth)
-        told.print(one_line(name, rows[name], benchmark), highlight=False, soft_wrap=True, markup=False)
+        progress_console.print(one_line(name, rows[name], benchmark), highlight=False, soft_wrap=True, markup=False)
         if result.status is FitStatus.INTERRUPTED:
             break
     assert first is not None
@@ -124,8 +124,8 @@ def announce(readings: int, full: bool, steps: int | None, console: Console) -> 
         lines[0] += " On two quiet cores they take about:"
     for name, entry in ROWS.items():
         seconds = entry.full if full else entry.short
-        told = f"  {name:<8} {seconds:>6}" if steps is None else f"  {name:<8}"
-        lines.append(f"{told}  {entry.what}")
+        line = f"  {name:<8} {seconds:>6}" if steps is None else f"  {name:<8}"
+        lines.append(f"{line}  {entry.what}")
     if not full:
         lines.append(f"The networks are small and take {steps or SHORT_STEPS} steps; --full trains those of the paper.")
     console.print("\n".join(lines), highlight=False, soft_wrap=True, markup=False)
@@ -166,6 +166,6 @@ def show(rows: dict[str, dict[str, Any]], benchmark: Benchmark, result: FitResul
     for sentence in HOW_TO_READ:
         console.print(sentence, highlight=False, soft_wrap=True, markup=False)
     console.print(f"The default: {result.status.value}", highlight=False, soft_wrap=True, markup=False)
-    told = f"The report of the default is {out / 'report.html'}: open it in a browser. Next: "
-    told += f"napinn verify {shlex.quote(str(out))}"
-    console.print(told, highlight=False, soft_wrap=True, markup=False)
+    ending = f"The report of the default is {out / 'report.html'}: open it in a browser. Next: "
+    ending += f"napinn verify {shlex.quote(str(out))}"
+    console.print(ending, highlight=False, soft_wrap=True, markup=False)

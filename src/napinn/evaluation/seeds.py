@@ -126,7 +126,7 @@ def fit_seeds_of(request: Request, seeds: int, progress: Progress) -> SeedFits:
 
 
 def _of_seed(progress: Progress, seed: int, before: int, seeds: int) -> Progress:
-    """Progress of one of several fits, told as that of all of them: which seed it is, and the time that all take."""
+    """Progress of one of several fits, shown as that of all of them: which seed it is, and the time that all take."""
     began = time.perf_counter()
 
     def report(snapshot: Snapshot) -> None:

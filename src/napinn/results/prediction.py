@@ -85,7 +85,7 @@ def _on_grid(result: FitResult, points: xr.Dataset) -> xr.Dataset:
     taken = [str(name) for name in points.variables]
     shape = grids[0].shape
     units = {name: {"units": unit} for name in result.problem.outputs if (unit := result.problem.unit_of(name))}
-    units |= {f"{name}_spread": told for name, told in units.items()}
+    units |= {f"{name}_spread": unit for name, unit in units.items()}
     return points.assign(
         {_free(name, taken): (grids[0].dims, each.reshape(shape), units.get(name, {})) for name, each in values.items()}
     )

@@ -98,7 +98,7 @@ class Point:
 
 
 Watch = Callable[[Point, str], None]
-"""Is told of every point of a descent, with a word on what happened there."""
+"""Gets every point of a descent, with a word on what happened there."""
 
 
 def point_of(solution: Solution) -> Point:

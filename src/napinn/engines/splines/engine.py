@@ -54,7 +54,7 @@ two were chosen by the cases of the gallery (`python benchmarks/time_estimates.p
 ROUGHNESS_ROUNDS = 8
 """Of unknown functions and their roughness weights in turn, at most."""
 StagedWatch = Callable[[Point, str, str], None]
-"""Is told of every point, what happened there, and of the stage: which start is tried, or which one is continued."""
+"""Gets every point, what happened there, and the stage: which start is tried, or which one is continued."""
 
 
 @dataclass(frozen=True, eq=False)

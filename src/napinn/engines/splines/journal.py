@@ -135,7 +135,7 @@ class Journal:
     recorded: Callable[[], tuple[Rows, float]] = lambda: ([], 0.0)
     """Gives the rows of the history so far and the seconds of the fit."""
     _then: tuple[Rows, float] = ([], 0.0)
-    """What was told when the newest stage was kept: rows after it are written again by a fit that continues there."""
+    """What was reported when the newest stage was kept: rows after it are written again by a fit that resumes."""
 
     def keep(self, stage: str, arrays: dict[str, np.ndarray]) -> None:
         """Note a finished stage; the file is written when it is time for it."""

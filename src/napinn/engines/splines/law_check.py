@@ -1,9 +1,9 @@
 """Does the answer depend on the noise law that few readings do not let us learn?
 
-With few readings the law is fixed beforehand, symmetric about the field. Misfits in two heaps of unequal size then pull
-the field towards the smaller one, smoothly enough for nothing else to show it. So a law is learned from the misfits all
-the same, for this question alone. Under the fixed law the two estimates differ by less than the standard error of the
-first, whose variance is the larger one (Hausman's test); unknowns that leave their intervals say that it does not hold.
+With few readings the law is fixed beforehand, symmetric about the field. Misfits with two modes of unequal weight then
+shift the field towards the lighter mode, and no other check shows it. So a law is learned from the misfits all the same,
+for this question alone. Under the fixed law the two estimates differ by less than the standard error of the first, whose
+variance is the larger one (Hausman's test); unknowns that leave their intervals say that the fixed law does not hold.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,9 +18,10 @@ from napinn.noise.mixture import Mixture, few_readings_law
 from napinn.results.intervals import Interval
 
 FEWEST = 80
-"""Readings a field below which two heaps are not told from chance."""
+"""Readings a field below which two modes cannot be distinguished from chance."""
 CLEAR = 25.0
-"""Nats on unseen misfits. Heaps that a law finds in chance gave at most 8 in sound fits, real ones 80 and more."""
+"""Nats on unseen misfits. It rests on about eight decays: noise of one mode gained at most 8, noise of two modes 80 and
+more. A lower limit doubts sound fits with outliers, a higher one misses modes that are close together."""
 MOST_AXES = 2
 """With more, the steps under a learned law take as long as the fit."""
 
@@ -33,7 +34,11 @@ def doubt_of_law(point: Point, least: Units, intervals: Mapping[str, Interval]) 
         least: units of the smoothed field, as the fit used them.
         intervals: those of the unknowns."""
     task = point.system.task
-    if task.dimensions > MOST_AXES or any(isinstance(law, Mixture) for law in point.state.laws) or not _heaps(point):
+    if (
+        task.dimensions > MOST_AXES
+        or any(isinstance(law, Mixture) for law in point.state.laws)
+        or not _multimodal(point)
+    ):
         return None
     learned = learn_law(point, least, lambda *_: None, enough=FEWEST)
     before, after = (
@@ -44,14 +49,14 @@ def doubt_of_law(point: Point, least: Units, intervals: Mapping[str, Interval]) 
         return None
     changes = ", ".join(f"'{name}' from {before[name]:.4g} to {after[name]:.4g}" for name in moved)
     return (
-        f"The misfits lie in several heaps, and a noise law that is learned from them moves {changes}; with so few "
-        "readings neither value is sure. Take more readings, or correct those of one of the heaps."
+        f"The misfits have several modes, and a noise law that is learned from them moves {changes}; with so few "
+        "readings neither value is reliable. Take more readings, or correct those of one of the modes."
     )
 
 
-def _heaps(point: Point) -> bool:
-    """Whether the misfits of some noise group are plainly in several heaps: a law that is learned from one half of them
-    makes the other half likelier than a law of one heap does."""
+def _multimodal(point: Point) -> bool:
+    """Whether the misfits of some noise group clearly have several modes: a law that is learned from one half of them
+    makes the other half likelier than a law of one mode does."""
     system = point.system
     learn, standard = LEARNERS.get(system.task.density), system.standardised(point.state)
     if learn is None:
@@ -62,7 +67,7 @@ def _heaps(point: Point) -> bool:
 
 
 def _gain(standard: np.ndarray, learn: Callable[[np.ndarray, float], Mixture], floor: float) -> float:
-    """Nats by which learned laws describe misfits that they have not seen better than laws of one heap."""
+    """Nats by which learned laws describe misfits that they have not seen better than laws of one mode."""
     first = np.random.default_rng(0).permutation(len(standard)) % 2 == 0
     halves = ((standard[first], standard[~first]), (standard[~first], standard[first]))
     return sum(

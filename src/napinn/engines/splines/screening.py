@@ -57,7 +57,7 @@ def screened(point: Point, least: Units, screen: Screen, report: Report) -> Poin
         point: where the best start ended.
         least: units of the smoothed field.
         screen: what judges the sensors.
-        told: is told of every point that was left."""
+        report: gets every point that was left."""
     for _ in range(SCREENINGS):
         point, same = _without(point, screen.corrupted(_field(point)), least, report)
         if same:

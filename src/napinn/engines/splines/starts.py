@@ -61,9 +61,9 @@ class Attempt:
 class Starts:
     """What is known before the first descent, and the descents that are compared."""
 
-    def __init__(self, task: Task, told: Watch, begin: Callable[[str], None], journal: Journal, meter: Meter) -> None:
-        """`told` is told of every point, `begin` of every start that is tried."""
-        self.task, self.told, self.begin, self.journal, self.meter = task, told, begin, journal, meter
+    def __init__(self, task: Task, report: Watch, begin: Callable[[str], None], journal: Journal, meter: Meter) -> None:
+        """`report` gets every point, and `begin` the name of every start that is tried."""
+        self.task, self.report, self.begin, self.journal, self.meter = task, report, begin, journal, meter
         self.first = np.ones(len(task.unknowns))
         """Where the unknowns start."""
         self.natural = np.full(len(task.unknowns), np.inf)
@@ -120,7 +120,7 @@ class Starts:
                     given = weak_start(system, state, least)
                     given = None if given is None else self.task.near_priors(given)
                 begun = state if given is None else replace(state, unknowns=given)
-                level = Descent(name, least, coefficients, self.told, self.journal).run(system, begun, tolerance, end)
+                level = Descent(name, least, coefficients, self.report, self.journal).run(system, begun, tolerance, end)
             except (NotPositiveError, np.linalg.LinAlgError):
                 return
             found.append(Attempt(name, level, least, self.doubts(level, start)))

@@ -86,7 +86,7 @@ class Silverman(Bandwidth):
 class CrossValidated(Bandwidth):
     """The width, on a ladder down from Silverman's, under which the misfits best foretell one another.
 
-    Each node is foretold from all others but its neighbours. Leaving out only the misfit itself would not do:
+    Each node is predicted from all others but its neighbours. Leaving out only the misfit itself would not do:
     readings are drawn with replacement, copies of one reading foretell each other perfectly, and the width would
     shrink to nothing.
     """
@@ -108,8 +108,8 @@ class CrossValidated(Bandwidth):
         total = binned.spacing * jnp.sum(counts) * (1.0 - own - 2.0 * beside)
         heights = (1.0 - binned.tail.share) * jnp.maximum(others, 0.0) / total[:, None]
         # With the tail, as in the density itself: one lonely misfit then cannot ask for wide bumps everywhere.
-        foretold = jnp.log(heights + jnp.exp(binned.tail.log_height(binned.nodes))[None])
-        return ladder[jnp.argmax(foretold @ counts)]
+        predicted = jnp.log(heights + jnp.exp(binned.tail.log_height(binned.nodes))[None])
+        return ladder[jnp.argmax(predicted @ counts)]
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def problem_of(
     measured: Sequence[str] | None = None,
     constants: Mapping[str, float] | None = None,
 ) -> Problem:
-    """The file's problem; what is wrong with it is told with the file's name."""
+    """The file's problem; what is wrong with it is reported with the file's name."""
     try:
         return file.problem(points, measured, constants)
     except InputError as error:

@@ -160,8 +160,8 @@ class UnitSystem:
     def words(self, text: str, entry: str) -> str:
         """A unit in words, such as `degree Celsius`, and what it measures; empty for none."""
         unit = self.read(text, entry)
-        told = self.registry.Unit(self.registry.UnitsContainer({name: float(power) for name, power in unit.items()}))
-        return f"{told:P}".replace("_", " ") if unit else "no unit"
+        shown = self.registry.Unit(self.registry.UnitsContainer({name: float(power) for name, power in unit.items()}))
+        return f"{shown:P}".replace("_", " ") if unit else "no unit"
 
     def write(self, unit: Unit) -> str:
         """A unit as text, such as `W/(m·K)`; empty for none."""
@@ -210,8 +210,8 @@ class UnitSystem:
         """What a unit measures, such as `length/time`; `a number` for none."""
         roots, names = self.root(unit)[1], {}
         for root, power in roots.items():
-            told = next(iter(self.registry.get_dimensionality(root)), root) if not root.startswith(" ") else root
-            names[f" {told.strip('[] ').removeprefix('of_its_own_')}"] = power
+            shown = next(iter(self.registry.get_dimensionality(root)), root) if not root.startswith(" ") else root
+            names[f" {shown.strip('[] ').removeprefix('of_its_own_')}"] = power
         return self.write(names) or "a number"
 
     def is_offset(self, unit: Unit) -> bool:

@@ -67,7 +67,7 @@ def run_discovery(path: Path, matching: str = "", report: Callable[[str], None] 
 
     :param path: CSV file, one row a case; made where it is missing.
     :param matching: Only cases whose equation or layout holds this text.
-    :param told: Is given one line a case."""
+    :param report: Gets one line a case."""
     if path.suffix != ".csv":
         raise InputError(f"{path} is no .csv file; name one for the rows of the study.")
     path.parent.mkdir(parents=True, exist_ok=True)

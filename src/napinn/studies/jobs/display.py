@@ -45,7 +45,7 @@ class _Bar:
 
 
 class _Lines:
-    """Every failure and the end are told; of the rest one line in a while."""
+    """Every failure and the end are printed; of the rest one line in a while."""
 
     def __init__(self, title: str, console: Console):
         self.title, self.console, self.last, self.seen = title, console, 0.0, (-1, 0)

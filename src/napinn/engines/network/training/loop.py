@@ -1,7 +1,7 @@
 """The one training loop: chunks of many steps compiled together, for every method and phase.
 
 The host sees one row of history a chunk, and between chunks decides whether to continue. A phase can be resumed at
-any chunk. A chunk that ends in a number that is not finite is thrown away, and the caller is told."""
+any chunk. A chunk that ends in a number that is not finite is thrown away, and the caller learns of it."""
 
 import functools
 import time
