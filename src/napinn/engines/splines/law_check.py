@@ -2,8 +2,8 @@
 
 With few readings the law is fixed beforehand, symmetric about the field. Misfits with two modes of unequal weight then
 shift the field towards the lighter mode, and no other check shows it. So a law is learned from the misfits for this
-question alone. Under the fixed law the two estimates differ by less than the standard error of the first, whose variance
-is the larger one (Hausman's test); unknowns that leave their intervals say that the fixed law does not hold.
+question alone. Under the fixed law the two estimates differ by less than the standard error of the first, whose
+variance is the larger one (Hausman's test); unknowns that leave their intervals say that the fixed law does not hold.
 """
 
 from collections.abc import Callable, Mapping
