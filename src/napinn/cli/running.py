@@ -154,6 +154,8 @@ def show_faulty(result: FitResult, console: Console, most: int = 10) -> None:
 
 
 def worst_sensors(result: FitResult, count: int = 5) -> str:
-    """The sensors with the largest share of flagged readings, worst first."""
+    """The sensors with the largest share of flagged readings, worst first; nothing where there is only one."""
     share = result.sensors_table()["flagged_share"].sort_values(ascending=False)
+    if len(share) < 2:
+        return ""
     return ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in share[share > 0].head(count).items())
