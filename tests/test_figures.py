@@ -13,17 +13,19 @@ from PIL import Image
 
 from known_results import known
 from napinn import InputError, Problem, Unknown, fit, plot, read_table
-from napinn.cli import main, showing
+from napinn.cli import main
 from napinn.engines.network.methods import pinn
 from napinn.field.backbones import MLP
 from napinn.report.animation import animate
+from napinn.runs import folder
 from napinn.runs.export import export_model
+from napinn.storage.json_files import FORMAT
 
 TINY = {"backbone": MLP(4, 1), "collocation_batch": 8, "reading_batch": 8}
 MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
 
-EVERY_FIT = [name for name in plot.FIGURES if name not in ("profile", "correlation", "unknowns")]
+EVERY_FIT = [name for name in plot.FIGURES if name not in ("profile", "correlation", "unknowns", "discrepancy")]
 """Figures of which no fit lacks what they show."""
 
 
@@ -120,7 +122,8 @@ def test_a_hidden_field_moves_too(tmp_path, monkeypatch, capfd):
     table = pd.DataFrame({"x": [0.0, 1.0], "t": [0.0, 1.0], "u": [0.0, 1.0]})
     readings = read_table(table, ("x", "t"), ("u",))
     result = known(problem, {}, lambda x, t: t, lambda x, t: 3.0 + x, readings=readings)
-    monkeypatch.setattr(showing, "load", lambda run: result)
+    monkeypatch.setattr(folder, "load", lambda run: result)
+    (tmp_path / "result.json").write_text(json.dumps({"format": FORMAT}))
     code, out, _ = napinn(monkeypatch, capfd, "animate", tmp_path, "--field", "S", "-o", tmp_path / "S.gif", "--json")
     assert (code, json.loads(out)["frames"]) == (0, 2)
 

@@ -158,6 +158,8 @@ def _grown(inner: st.SearchStrategy) -> st.SearchStrategy:
     )
 
 
+# Checks of types at run time draw which item of a container they look at.
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning")
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.recursive(LEAVES, _grown, max_leaves=8))
 def test_random_trees_agree_with_jax(tree: Expression):

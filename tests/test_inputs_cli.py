@@ -183,6 +183,7 @@ def test_the_committed_schema_is_current(folder, monkeypatch, capfd):
     ],
 )
 def test_bad_input_is_one_sentence(folder, monkeypatch, capfd, arguments, said):
+    (folder / "readings.docx").touch()
     code, out, err = run(monkeypatch, capfd, *arguments)
     assert code == 2
     assert said in err

@@ -96,10 +96,10 @@ def test_prediction_grid_and_report_read_the_model(exact, tmp_path):
     assert sure.grid(11)["u"].shape == (11,)
     write_report(sure, tmp_path / "report.html")
     assert "exact" in (tmp_path / "report.html").read_text()
-    # Profiles are drawn once they were computed, and functions where an unknown varies.
-    for name in set(plot.FIGURES) - {"profile", "unknowns"}:
+    # Profiles and source terms are drawn once they were computed, and functions where an unknown varies.
+    for name in set(plot.FIGURES) - {"profile", "unknowns", "discrepancy"}:
         assert plot.FIGURES[name](sure, None)
-    for name in ("profile", "unknowns"):
+    for name in ("profile", "unknowns", "discrepancy"):
         with pytest.raises(InputError, match=r"this (run|problem) has no"):
             plot.FIGURES[name](sure, None)
     for name in ("field", "readings"):

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ from napinn.app.draft import Column, Draft, Kind, Name, Role
 from napinn.data.readings import Columns
 from napinn.errors import InputError
 from napinn.problem.file.entries import FIRST_READING
+from napinn.problem.units import UnitSystem
 
 NONE = "(none)"
 """In place of a column that has one of napinn's own names and another role; no table has a column of this name."""
@@ -30,17 +32,30 @@ def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
         "fields": fields_of(draft, table),
     }
     hidden = {name.name: _size(name) for name in draft.names if name.kind is Kind.HIDDEN}
+    units = {each.name: each.unit for each in draft.columns if each.unit.strip() and _is_named(each.role)}
     optional = {
         "hidden": hidden if any(hidden.values()) else list(hidden),
         "equations": list(draft.equations_written),
         "unknowns": {name.name: _bounds(name) for name in draft.names if name.kind is Kind.UNKNOWN},
         "constants": {name.name: _constant(name) for name in draft.names if name.kind is Kind.CONSTANT},
         "conditions": list(draft.conditions_written),
-        "units": {each.name: each.unit for each in draft.columns if each.unit.strip() and _is_named(each.role)},
+        "units": units,
+        "own_units": _own_units(units.values()),
         "columns": _columns(draft),
         "sensors": {column.column: place_of(column) for column in draft.columns_as(Role.STATION)},
     }
     return content | {entry: value for entry, value in optional.items() if value or entry == "equations"}
+
+
+def _own_units(units: Iterable[str]) -> list[str]:
+    """Words that no list of units holds: whoever counts boys or cells need not declare it first."""
+    found, system = [], UnitSystem()
+    for unit in units:
+        try:
+            system.read(unit, "unit")
+        except InputError:
+            found += [unit] if unit.isidentifier() and unit not in found else []
+    return found
 
 
 def problem_text(content: dict[str, Any]) -> str:

@@ -119,3 +119,15 @@ def _named(word: str, table: Mapping[str, Entry], kind: str) -> Entry:
     if word not in table:
         raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
     return table[word]
+
+
+def chosen_methods(names: str, steps: int | None) -> dict[str, Choice]:
+    """Several methods by their names, checked and not yet made.
+
+    Args:
+        names: of methods, with commas between.
+        steps: training steps of each; None for the method's own."""
+    found = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not found:
+        raise InputError("no method is named; write for example --methods pinn,na_pinn.")
+    return {name: Choice(name, steps=steps).check() for name in found}

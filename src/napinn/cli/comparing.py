@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -31,11 +31,11 @@ PROBLEM_FILES = (".yaml", ".yml")
 
 
 def compare_command(
-    paths: Sequence[Path], methods: str, steps: int | None, seed: int, out: Path, overwrite: bool, as_json: bool
+    paths: Sequence[Path], choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool, as_json: bool
 ) -> int:
     fitted = not all(os.path.isdir(path) for path in paths)
     if fitted:
-        scored, how = _methods(*_files(paths), methods, steps, seed, out, overwrite)
+        scored, how = _methods(*_files(paths), choices, seed, out, overwrite)
     else:
         scored, how = _runs(paths)
         prepare(out, overwrite, WHOLE, paths)
@@ -69,12 +69,8 @@ def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
 
 
 def _methods(
-    problem: Path, readings: Path, methods: str, steps: int | None, seed: int, out: Path, overwrite: bool
+    problem: Path, readings: Path, choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool
 ) -> tuple[list[Scored], str]:
-    names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
-    if not names:
-        raise InputError("no method is named; write for example --methods pinn,na_pinn.")
-    choices = {name: Choice(name, steps=steps).check() for name in names}
     # Before the methods are made, because a network among them imports JAX, which a wrong file should not wait for.
     found = read_and_print_notes(problem, [readings], Console(stderr=True))
     check_in_box(found.readings, found.problem)

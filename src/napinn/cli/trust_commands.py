@@ -62,10 +62,13 @@ def compare(
     json: Json = False,
 ) -> None:
     """Several methods on your readings, judged on readings held out from all; or finished runs side by side."""
+    from napinn.cli.choice import chosen_methods
+
+    choices = chosen_methods(methods, steps)
     check_exist(*paths)
     from napinn.cli.comparing import compare_command
 
-    raise typer.Exit(compare_command(paths, methods, steps, seed, out, overwrite, json))
+    raise typer.Exit(compare_command(paths, choices, seed, out, overwrite, json))
 
 
 @command

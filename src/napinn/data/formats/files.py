@@ -15,7 +15,7 @@ from napinn.errors import InputError
 
 if TYPE_CHECKING:
     # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
-    import xarray as xr
+    import xarray
 
 TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
 PARQUET = frozenset({".parquet", ".pq"})
@@ -51,7 +51,7 @@ def read_file(
     raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; use {KNOWN}.")
 
 
-def write_table(table: "pd.DataFrame | xr.Dataset", path: Path) -> None:
+def write_table(table: "pd.DataFrame | xarray.Dataset", path: Path) -> None:
     """A table as CSV, TSV, Parquet or NetCDF, whichever the ending says."""
     rows = table if isinstance(table, pd.DataFrame) else table.to_dataframe().reset_index()
     ending = path.suffix.lower()

@@ -14,7 +14,7 @@ from napinn.errors import InputError
 
 if TYPE_CHECKING:
     # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
-    import xarray as xr
+    import xarray
 
 CLASSIC = b"CDF"
 
@@ -43,7 +43,7 @@ def read_netcdf(path: Path, wanted: Collection[str] | None = None) -> pd.DataFra
         raise InputError(f"{path} is not a NetCDF file that can be read ({type(error).__name__}).") from None
 
 
-def _without_instances(dataset: "xr.Dataset") -> "xr.Dataset":
+def _without_instances(dataset: "xarray.Dataset") -> "xarray.Dataset":
     """An indexed ragged array of CF (one row an observation, with the number of its sensor) as one table of rows."""
     for name, variable in dataset.variables.items():
         instances = variable.attrs.get("instance_dimension")
@@ -58,7 +58,7 @@ def _without_instances(dataset: "xr.Dataset") -> "xr.Dataset":
 
 
 def rows_of_dataset(
-    dataset: "xr.Dataset", wanted: Collection[str] | None = None, source: Path = Path("the dataset")
+    dataset: "xarray.Dataset", wanted: Collection[str] | None = None, source: Path = Path("the dataset")
 ) -> pd.DataFrame:
     """A dataset as rows. Variables that are not wanted are left out, so that they cannot blow up the grid."""
     dataset = _without_instances(dataset)

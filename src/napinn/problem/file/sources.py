@@ -16,9 +16,9 @@ from napinn.problem.file.loading import load_problem_file
 
 if TYPE_CHECKING:
     # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
-    import xarray as xr
+    import xarray
 
-Source = Union[str, Path, pd.DataFrame, "xr.Dataset", "xr.DataArray"]
+Source = Union[str, Path, pd.DataFrame, "xarray.Dataset", "xarray.DataArray"]
 
 
 def read_problem(path: str | Path, data: Source) -> tuple[Problem, Readings]:
