@@ -1,6 +1,8 @@
 """Studies: every one runs at its smallest, writes its three files, and the paper's numbers stand beside ours."""
 
+import fcntl
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,12 @@ COLUMNS = [
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("studies")
-    return folder, reproduce("all", "smoke", folder)
+    """All studies at the smallest preset. Workers of one run share a folder, and so each fit is made by one of them."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke-studies"
+    with open(folder.with_suffix(".lock"), "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        return folder, reproduce("all", "smoke", folder)
 
 
 def test_every_study_writes_its_table_and_picture(smoke):
