@@ -49,13 +49,8 @@ def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
 
 def _own_units(units: Iterable[str]) -> list[str]:
     """Words that no list of units holds: whoever counts boys or cells need not declare it first."""
-    found, system = [], UnitSystem()
-    for unit in units:
-        try:
-            system.read(unit, "unit")
-        except InputError:
-            found += [unit] if unit.isidentifier() and unit not in found else []
-    return found
+    system = UnitSystem()
+    return [unit for unit in dict.fromkeys(units) if unit.isidentifier() and not system.knows(unit)]
 
 
 def problem_text(content: dict[str, Any]) -> str:

@@ -3,6 +3,8 @@
 Integration against functions that vanish at the border is insensitive to noise, and linear in unknowns that stand
 linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from napinn.engines.splines.system import State, System, Units
@@ -28,6 +30,9 @@ ROBUST_WIDTH = 1.5
 NEARER_TO_BOUND = 0.05
 """Of the distance between start and bound that a start keeps to the bound: on it the first step could not move."""
 
+Linear = tuple[np.ndarray, np.ndarray]
+"""Derivatives of the weak residuals by the unknowns, and the residuals."""
+
 
 def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     """The unknowns; None where every equation has a hidden field, or no unknown can be reached."""
@@ -41,24 +46,34 @@ def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     if not usable or not len(state.unknowns):
         return None
     tested = _Tested(system.grid)
-    unknowns = state.unknowns
+
+    def residuals_at(unknowns: np.ndarray) -> Linear | None:
+        return _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
+
+    unknowns, residuals = state.unknowns, residuals_at(state.unknowns)
     for _ in range(ROUNDS):
-        before = _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
-        after = None if before is None else _regressed(system.task, unknowns, *before)
-        if before is None or after is None:
+        after = None if residuals is None else _regressed(task, unknowns, *residuals)
+        if residuals is None or after is None:
             return None
         if np.allclose(after, unknowns, rtol=1e-4, atol=0.0):
             return after
-        for _ in range(HALVINGS):
-            found = _weak_residuals(system, state.coefficients, after, units, usable, tested)
-            if found is not None and _as_predicted(before, after - unknowns, found[1]):
-                break
-            after = 0.5 * (unknowns + after)
-        unknowns = after
+        unknowns, residuals = _halved(residuals_at, unknowns, residuals, after)
     return unknowns
 
 
-def _as_predicted(before: tuple[np.ndarray, np.ndarray], step: np.ndarray, misfit: np.ndarray) -> bool:
+def _halved(
+    residuals_at: Callable[[np.ndarray], Linear | None], unknowns: np.ndarray, residuals: Linear, after: np.ndarray
+) -> tuple[np.ndarray, Linear | None]:
+    """The unknowns after a step that is halved until the linear model holds, and the residuals there."""
+    for _ in range(HALVINGS):
+        found = residuals_at(after)
+        if found is not None and _as_predicted(residuals, after - unknowns, found[1]):
+            return after, found
+        after = 0.5 * (unknowns + after)
+    return after, residuals_at(after)
+
+
+def _as_predicted(before: Linear, step: np.ndarray, misfit: np.ndarray) -> bool:
     """Whether the weak residuals after a step are those of the linear model; always so where the unknowns stand
     linearly in their equations."""
     predicted = before[1] + before[0] @ step
@@ -96,7 +111,7 @@ def _weak_residuals(
     units: Units,
     usable: list[int],
     tested: _Tested,
-) -> tuple[np.ndarray, np.ndarray] | None:
+) -> Linear | None:
     """Derivatives of the weak residuals by the unknowns, and the residuals; None where they are not finite."""
     residuals = system.residuals(coefficients, unknowns)
     matrix, right = [], []

@@ -84,7 +84,7 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
 def _short_names(proposed: Roles, columns: Sequence[str]) -> dict[str, str]:
     """Columns by the names that an equation may use in their place."""
     short = {**proposed.coordinates, **proposed.fields}
-    time = None if proposed.time is None else proposed.coordinates[proposed.time]
+    time = proposed.time_column
     if time is not None and time not in TIME_NAMES:
         short |= dict.fromkeys(sorted(TIME_NAMES), time)
     return {name: column for name, column in short.items() if name not in columns and column in columns}
@@ -93,7 +93,7 @@ def _short_names(proposed: Roles, columns: Sequence[str]) -> dict[str, str]:
 def _coordinate(name: str, renamed: Mapping[str, str], proposed: Roles) -> dict[str, str] | None:
     """The entry of a coordinate; only one that is given as dates has to say more than its name."""
     column = renamed.get(name, name)
-    if proposed.clock is None or proposed.time is None or column != proposed.coordinates[proposed.time]:
+    if proposed.clock is None or column != proposed.time_column:
         return None
     entry = {"column": column, "unit": proposed.clock, "origin": FIRST_READING}
     return {**entry, "format": proposed.written} if proposed.written else entry
@@ -101,7 +101,7 @@ def _coordinate(name: str, renamed: Mapping[str, str], proposed: Roles) -> dict[
 
 def _columns(renamed: Mapping[str, str], sensor: str | None, proposed: Roles) -> dict[str, Any]:
     """The entry that says which column holds what."""
-    dates = None if proposed.clock is None or proposed.time is None else proposed.coordinates[proposed.time]
+    dates = None if proposed.clock is None else proposed.time_column
     entry: dict[str, Any] = {"rename": {name: column for name, column in renamed.items() if column != dates}}
     return entry if sensor is None else {**entry, "sensor": sensor}
 

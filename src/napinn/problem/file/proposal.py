@@ -6,7 +6,6 @@ only grow is time. Every other column of numbers is a field, because leaving one
 name. Equations cannot be read from a table, so the
 simplest one for these coordinates stands in their place, marked as to be replaced."""
 
-import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +56,11 @@ class Roles:
     sensor: str | None = None
     units: dict[str, str] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
+
+    @property
+    def time_column(self) -> str | None:
+        """The column of time."""
+        return None if self.time is None else self.coordinates[self.time]
 
 
 def propose(table: pd.DataFrame, source: str) -> str:
@@ -123,13 +127,8 @@ def _names_sensors(name: str, cells: pd.Series) -> bool:
 
 def _known_units(units: Mapping[str, str]) -> dict[str, str]:
     """The units in names of columns, without those that are not known: a bracket may hold anything."""
-    found, system = {}, UnitSystem()
-    for name, text in units.items():
-        unit = TEMPERATURES.get(text, text)
-        with contextlib.suppress(InputError):
-            system.read(unit, name)
-            found[name] = unit
-    return found
+    system, named = UnitSystem(), {name: TEMPERATURES.get(text, text) for name, text in units.items()}
+    return {name: unit for name, unit in named.items() if system.knows(unit)}
 
 
 def _find_places(table: pd.DataFrame, roles: Roles) -> None:
@@ -190,6 +189,9 @@ def _dates(column: pd.Series) -> tuple[float, str | None] | None:
         return None
     shown = column.dropna().astype(str).str.strip()
     shown = shown[shown != ""]
+    # Most columns of text are names, which forty formats need not be tried on.
+    if not shown.str.contains(r"\d").all():
+        return None
     shown = shown.iloc[np.linspace(0, len(shown) - 1, min(len(shown), DATES_SHOWN)).astype(int)]
     found = [
         span

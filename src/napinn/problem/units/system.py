@@ -76,6 +76,17 @@ class UnitSystem:
     def registry(self) -> "pint.UnitRegistry":
         return _registry(self.own)
 
+    def knows(self, text: str) -> bool:
+        """Whether a text is a unit.
+
+        Args:
+            text: as for `read`."""
+        try:
+            self.read(text, "unit")
+        except InputError:
+            return False
+        return True
+
     def read(self, text: str, entry: str) -> Unit:
         """The unit that a text stands for.
 
