@@ -21,9 +21,11 @@ from scipy.optimize import nnls
 from napinn.data.readings import Readings, read_table
 from napinn.engines.splines import cost
 from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.equation_units import measured_units
+from napinn.engines.splines.normal_equations import evaluate, linearise
 from napinn.engines.splines.smoothing import first_space
-from napinn.engines.splines.solver import evaluate, linearise
-from napinn.engines.splines.system import State, System, measured_units
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.problem import Problem
 from napinn.problem.file import bind_readings, load_problem_file

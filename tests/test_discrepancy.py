@@ -22,11 +22,14 @@ from napinn.engines.splines.discrepancy import (
     _parted,
     sources_of,
 )
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.held_out import held_out_log_densities
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.source_terms import _summands
-from napinn.engines.splines.system import State, System, Units, measured_units
-from napinn.engines.splines.task import Task, tree_of
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
+from napinn.engines.splines.task import Task
+from napinn.engines.splines.unknown_functions import tree_of
 from napinn.errors import InputError
 from napinn.evaluation.finishing import with_discrepancy
 from napinn.field.splines.axis import uniform_axis

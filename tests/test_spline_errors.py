@@ -10,9 +10,11 @@ from napinn import Problem, Unknown, read_table
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.descent import MOST_SPENT, point_of, with_noise_level
 from napinn.engines.splines.doubts import DoubtKind, doubts_of
+from napinn.engines.splines.equation_units import measured_units
 from napinn.engines.splines.smoothing import Start, first_space
 from napinn.engines.splines.solver import solve
-from napinn.engines.splines.system import State, System, measured_units
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.uncertainty import noise_precision, uncertainty_of
 from napinn.field.splines.banded import Banded

@@ -10,6 +10,7 @@ from napinn import Problem, Unknown, read_table
 from napinn.engines.splines import matrix_free
 from napinn.engines.splines import system as systems
 from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.equation_units import measured_units
 from napinn.engines.splines.matrix_free import (
     DAMPING,
     Iterative,
@@ -19,9 +20,9 @@ from napinn.engines.splines.matrix_free import (
     _factored,
     conjugate_gradients,
 )
+from napinn.engines.splines.normal_equations import evaluate, linearise
 from napinn.engines.splines.smoothing import smoothed
-from napinn.engines.splines.solver import NEARER_TO_BOUND, _step, evaluate, linearise, solve, spent
-from napinn.engines.splines.system import measured_units
+from napinn.engines.splines.solver import NEARER_TO_BOUND, _step, solve, spent
 from napinn.engines.splines.task import Task
 from napinn.field.splines.axis import Axis
 from napinn.field.splines.banded import Banded, Factor, NotPositiveError

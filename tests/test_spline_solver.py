@@ -10,18 +10,12 @@ import pytest
 from napinn import Problem, Unknown, read_table
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.descent import SMALLEST_CELL, wide_enough
+from napinn.engines.splines.equation_units import measured_units
+from napinn.engines.splines.normal_equations import LOCATION_PRIOR, _weight, evaluate, linearise
 from napinn.engines.splines.smoothing import first_space
-from napinn.engines.splines.solver import (
-    LOCATION_PRIOR,
-    NEARER_TO_BOUND,
-    _weight,
-    evaluate,
-    inverse,
-    linearise,
-    solve,
-    spent,
-)
-from napinn.engines.splines.system import CONDITION_TOLERANCE, State, System, measured_units
+from napinn.engines.splines.solver import NEARER_TO_BOUND, inverse, solve, spent
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import CONDITION_TOLERANCE, System
 from napinn.engines.splines.task import Task
 from napinn.noise.laws import Cauchy, Huber
 from napinn.noise.mixture import Mixture

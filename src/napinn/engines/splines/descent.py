@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.roughness import chosen_roughness_weights
 from napinn.engines.splines.solver import Solution, solve, spent
-from napinn.engines.splines.system import State, System, Units, measured_units
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.noise.laws import deviation
 from napinn.noise.mixture import Mixture
 

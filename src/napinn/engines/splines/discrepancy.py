@@ -16,6 +16,7 @@ from napinn.diagnostics.uncertainty.groups import groups_of
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.engine import Engine
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.finish import fitted_model
 from napinn.engines.splines.held_out import held_out_log_densities
 from napinn.engines.splines.model import SplineModel
@@ -23,8 +24,10 @@ from napinn.engines.splines.rebuilding import rebuilt_fit
 from napinn.engines.splines.screening import Screen
 from napinn.engines.splines.solver import Solution, solve
 from napinn.engines.splines.source_terms import described_source
-from napinn.engines.splines.system import State, System, Units, measured_units
-from napinn.engines.splines.task import Source, Task
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
+from napinn.engines.splines.task import Task
+from napinn.engines.splines.unknown_functions import Source
 from napinn.errors import InputError
 from napinn.field.splines.axis import uniform_axis
 from napinn.field.splines.banded import NotPositiveError

@@ -19,13 +19,14 @@ from napinn.engines.splines.descent import (
     with_noise_level,
 )
 from napinn.engines.splines.doubts import Doubt
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
 from napinn.engines.splines.screening import Screen, screened
 from napinn.engines.splines.smoothing import Start, choose_start, first_space
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.starts import Attempt, Starts
-from napinn.engines.splines.system import System, Units, measured_units
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.field.splines.banded import NotPositiveError
 from napinn.noise.mixture import Mixture

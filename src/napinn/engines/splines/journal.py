@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.system import State, System
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.field.splines.axis import axis_between
 from napinn.field.splines.space import Space

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from napinn.engines.splines.descent import Point
+from napinn.engines.splines.equation_units import Units
 from napinn.engines.splines.learning import LEARNERS, LEAST_FLOOR, field_error, learn_law
 from napinn.engines.splines.missing_terms import beyond_noise
-from napinn.engines.splines.system import Units
 from napinn.noise.mixture import Mixture, few_readings_law
 from napinn.results.intervals import Interval
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from napinn.engines.splines.descent import Point
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.solver import Solution, solve
-from napinn.engines.splines.system import System, Units, measured_units
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.errors import InputError
 from napinn.field.splines.banded import NotPositiveError

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.model import SplineModel
 from napinn.engines.splines.rebuilding import rebuilt_fit
 from napinn.engines.splines.solver import Solution, solve
-from napinn.engines.splines.system import State, System, Units, measured_units
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.field.splines.banded import NotPositiveError
 from napinn.results.profiles import THRESHOLD, Profile
 from napinn.results.result import FitResult

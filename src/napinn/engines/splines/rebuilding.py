@@ -6,7 +6,8 @@ import numpy as np
 
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.model import SplineModel
-from napinn.engines.splines.system import State, System
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.results.result import FitResult
 from napinn.results.verdicts import left_out

@@ -14,7 +14,7 @@ import numpy as np
 
 from napinn.diagnostics.sensors import judge_sensors, suspects
 from napinn.engines.splines.descent import Point, settle
-from napinn.engines.splines.system import Units
+from napinn.engines.splines.equation_units import Units
 from napinn.engines.splines.task import Task
 from napinn.results.verdicts import left_out
 

@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 
 from napinn.engines.splines.cost import Meter, band_seconds, reading_seconds
 from napinn.engines.splines.descent import SMALLEST_NOISE
-from napinn.engines.splines.system import ReadingRows
+from napinn.engines.splines.reading_rows import ReadingRows
 from napinn.engines.splines.task import Task
 from napinn.field.splines.axis import Axis, uniform_axis
 from napinn.field.splines.banded import Banded

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from napinn.engines.splines.descent import Point
-from napinn.engines.splines.task import Source, tree_of
 from napinn.engines.splines.uncertainty import found_functions
+from napinn.engines.splines.unknown_functions import Source, tree_of
 from napinn.field.splines.functions import nodes_of
 from napinn.problem.equations.printing import show
 from napinn.problem.equations.tree import Expression, Product, Sum, evaluate

@@ -8,11 +8,13 @@ import numpy as np
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.descent import Descent, Point, Watch
 from napinn.engines.splines.doubts import Doubt, doubts_of
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import Journal, Level
 from napinn.engines.splines.roughness import FIRST_OF_SHRUNK
 from napinn.engines.splines.sizes import box_sizes, first_of_curve, natural_sizes
 from napinn.engines.splines.smoothing import Start, finest, first_space, sharper, smooth_values, smoothed
-from napinn.engines.splines.system import State, System, Units, measured_units
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.weak_form import weak_start
 from napinn.field.splines.banded import NotPositiveError

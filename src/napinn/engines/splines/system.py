@@ -6,9 +6,8 @@
 
 N is the number of readings that count and ε the relative error that the equations are allowed."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,92 +24,20 @@ from napinn.engines.splines.cost import (
     reading_seconds,
 )
 from napinn.engines.splines.matrix_free import Preconditioner
-from napinn.engines.splines.task import Curve, Task, tree_of
-from napinn.field.splines.banded import Banded, Pattern
+from napinn.engines.splines.reading_rows import ReadingRows
+from napinn.engines.splines.state import Residual, State
+from napinn.engines.splines.task import Task
+from napinn.engines.splines.unknown_functions import Curve, tree_of
+from napinn.field.splines.banded import Banded
 from napinn.field.splines.factorised import FactorisedGrid, ReadingTable, table_of
 from napinn.field.splines.functions import Bases
 from napinn.field.splines.space import Orders, PointGrid, Space, box_grid, face_grid
-from napinn.noise.laws import Law
 from napinn.problem.equations import Derivative, Equation, Leaf, Varying
 from napinn.problem.equations import Unknown as UnknownLeaf
 from napinn.problem.equations.gradient import value_and_partials
 
 CONDITION_TOLERANCE = 0.03
 """Conditions are held at least this tightly from the beginning: they are exact, whatever the mesh can resolve."""
-MOST_AT_ONCE = 400_000
-"""Entries of cell Jacobians that are formed at once, so that they stay in the cache."""
-LEAST_UNIT = 0.1
-"""Of the size of an equation at the smoothed field: a field at rest with vanishing unknowns must not look exact."""
-
-AT_REST = 1e-12
-"""Of the natural square of an equation: below it, all fields in it are constant, as those behind a mean are at first,
-and the equation gets its natural size."""
-
-
-@dataclass(frozen=True, eq=False)
-class Residual:
-    """One equation at the points of a grid, with its partial derivatives."""
-
-    grid: PointGrid
-    value: np.ndarray
-    fields: dict[Derivative, np.ndarray]
-    unknowns: dict[str, np.ndarray]
-    varying: dict[Varying, np.ndarray] = dataclasses.field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """What a fit has found so far: numbers only, of one mesh."""
-
-    coefficients: np.ndarray
-    unknowns: np.ndarray
-    offsets: np.ndarray
-    """The location of the noise by scale (`Readings.scatters`): of each measured field, unless noise groups divide its
-    readings."""
-    sigma: np.ndarray
-    """The deviation of the noise, likewise."""
-    laws: tuple[Law, ...]
-    """Of each noise group; of all readings where there are none."""
-    roughness_weight: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
-    """Of each set of differences of unknown functions."""
-
-    def moved(self, coefficients: np.ndarray, unknowns: np.ndarray, offsets: np.ndarray) -> "State":
-        return replace(self, coefficients=coefficients, unknowns=unknowns, offsets=offsets)
-
-
-class ReadingRows:
-    """The matrix from coefficients to the field at readings, and its normal matrix for any weights."""
-
-    def __init__(self, space: Space, points: np.ndarray, field: np.ndarray) -> None:
-        self.space = space
-        self.matrix = space.design(points, field)
-        self.transposed = self.matrix.T
-        first, _ = space.rows(points)
-        first, self.members = self._grouped(first * space.fields + field)
-        self.pattern = Pattern(first, space.offsets * space.fields, space.size, space.bandwidth)
-
-    @staticmethod
-    def _grouped(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Readings of one field in one cell together, in rows of equal length, so that one product serves them."""
-        order = np.argsort(key, kind="stable")
-        keys, start, count = np.unique(key[order], return_index=True, return_counts=True)
-        width = int(max(4, np.ceil(len(key) / max(len(keys), 1))))
-        rank = np.arange(len(order)) - np.repeat(start, count)
-        row = np.repeat(np.concatenate([[0], np.cumsum(-(-count // width))[:-1]]), count) + rank // width
-        members = np.full((int(row.max(initial=-1)) + 1, width), -1)
-        members[row, rank % width] = order
-        first = np.zeros(len(members), int)
-        first[row] = key[order]
-        return first, members
-
-    def add_normal(self, band: Banded, weights: np.ndarray) -> None:
-        """Add the sum over readings of weight × row × rowᵀ."""
-        rows = self.matrix.data.reshape(-1, len(self.space.offsets))
-        step = max(1, MOST_AT_ONCE // max(1, self.members.shape[1] * len(self.space.offsets)))
-        for start in range(0, len(self.members), step):
-            members = self.members[start : start + step]
-            values, each = rows[np.maximum(members, 0)], weights[np.maximum(members, 0)] * (members >= 0)
-            band.add_cells(self.pattern, np.matmul((values * each[..., None]).transpose(0, 2, 1), values), start)
 
 
 class System:
@@ -366,54 +293,3 @@ def _residual(grid: PointGrid, value: Any, partials: Mapping[Leaf, Any]) -> Resi
     }
     varying = {leaf: np.broadcast_to(part, shape) for leaf, part in partials.items() if isinstance(leaf, Varying)}
     return Residual(grid, np.broadcast_to(np.asarray(value, float), shape), fields, unknowns, varying)
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """The size of each equation at every point, and of each condition: what their residuals are measured in."""
-
-    equations: list[np.ndarray]
-    conditions: list[float]
-    typical: list[float]
-    """Mean squares over the box of the terms of each equation."""
-
-
-def measured_units(system: System, state: State, least: Units | None = None) -> Units:
-    """The size of the terms of each equation, half of it local and half of it the mean over the box.
-
-    `least` are the units of the smoothed field."""
-    inside = system.residuals(state.coefficients, state.unknowns)
-    sizes = [_term_squares(system, state, residual) for residual in inside]
-    typical = [float(np.sum(weight * size)) for weight, size in zip(system.equation_weights, sizes, strict=True)]
-    if system.task.problem.observables:
-        naturals = [_natural_unit(system.task, residual) ** 2 for residual in inside]
-        typical = [own if own > AT_REST * first else first for own, first in zip(typical, naturals, strict=True)]
-    if least is not None:
-        typical = [max(own, LEAST_UNIT * first) for own, first in zip(typical, least.typical, strict=True)]
-    tiny = np.finfo(float).tiny
-    equations = [np.sqrt(0.5 * (mean + size)) + tiny for mean, size in zip(typical, sizes, strict=True)]
-    faces = system.face_residuals(state.coefficients, state.unknowns)
-    return Units(equations, [_natural_unit(system.task, residual) for residual in faces], typical)
-
-
-def _term_squares(system: System, state: State, residual: Residual) -> np.ndarray:
-    """The sum of squares of what each leaf contributes to first order, at every point."""
-    task, total = system.task, np.zeros((residual.grid.cells, residual.grid.points))
-    for leaf, slope in residual.fields.items():
-        value = residual.grid.values(state.coefficients, task.field_of[leaf.field], task.orders_of(leaf))
-        total = total + (slope * value) ** 2
-    for name, slope in residual.unknowns.items():
-        if name in task.problem.unknowns:
-            total = total + (slope * state.unknowns[task.unknowns.index(name)]) ** 2
-    for leaf, slope in residual.varying.items():
-        total = total + (slope * system.function(leaf, residual.grid, state.unknowns)) ** 2
-    return np.where(np.isfinite(total), total, 0.0)
-
-
-def _natural_unit(task: Task, residual: Residual) -> float:
-    """The size of a condition where each derivative has its natural size: a variation over the length of the box."""
-    total = 0.0
-    for leaf, slope in residual.fields.items():
-        natural = task.scale[task.field_of[leaf.field]] / np.prod(task.lengths ** np.array(task.orders_of(leaf)))
-        total += float(np.sum(residual.grid.weights * (slope * natural) ** 2))
-    return float(np.sqrt(total)) or 1.0

@@ -12,14 +12,13 @@ from napinn.data.readings import Readings, Scatters
 from napinn.data.variation import variation
 from napinn.engines.catalogue import DENSITY
 from napinn.engines.splines.indirect import VALUE, Indirect, indirect_of, solved
+from napinn.engines.splines.unknown_functions import Curve, Source
 from napinn.field.splines.functions import FunctionSpace, function_space
 from napinn.field.splines.space import Orders, PointGrid
 from napinn.noise.laws import Cauchy, Gaussian, Law
 from napinn.problem import Problem
 from napinn.problem.equations import Condition, Constant, Coordinate, Derivative, Equation, Given, Leaf, Varying, walk
 from napinn.problem.equations import Unknown as UnknownLeaf
-from napinn.problem.equations.equation import from_tree
-from napinn.problem.equations.tree import Expression, Number, Product, Sum
 from napinn.problem.experiment import experiment_of
 from napinn.problem.unknown import Unknown
 
@@ -33,55 +32,6 @@ MOST_MOVE = 2.0
 """Of the logarithm of an unknown in one step: a factor of seven."""
 NEAR_PRIOR = 2.0
 """Deviations from the centre of a prior within which a fit starts. Readings may still move an unknown anywhere."""
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """An unknown function among the parameters of a task."""
-
-    name: str
-    space: FunctionSpace
-    value: float | None
-    """The constant that it starts from, where one is given."""
-    start: int
-    """The number of its first coefficient among all parameters."""
-    first: int
-    """The number of its first roughness_weight among all."""
-
-    @property
-    def size(self) -> int:
-        return self.space.size
-
-    @property
-    def rows(self) -> list[np.ndarray]:
-        return self.space.penalties
-
-    @cached_property
-    def sets(self) -> np.ndarray:
-        """The numbers of its roughness weights."""
-        return self.first + np.arange(len(self.rows))
-
-    def of(self, parameters: np.ndarray) -> np.ndarray:
-        """Its coefficients among all parameters."""
-        return parameters[self.start : self.start + self.size]
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """A source term that is added to an equation to see whether the readings ask for it."""
-
-    name: str
-    equation: int
-    """The number of its equation among those of the task."""
-    space: FunctionSpace
-    unit: float
-    """The size of the equation's terms: the function is in units of it."""
-
-    def on_the_right_of(self, equation: Equation) -> Equation:
-        """The equation with this term on its right-hand side."""
-        leaf = Varying(self.name, self.space.names)
-        added = Product(((1, Number(self.unit)), (1, leaf)))
-        return from_tree(str(equation.source), equation.shown, Sum(((1, tree_of(equation)), (-1, added))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,9 +367,3 @@ class Task:
 
 def _median(values: np.ndarray) -> float:
     return float(np.median(values)) if values.size else 0.0
-
-
-def tree_of(equation: Equation) -> Expression:
-    """The tree of an equation that was given as text; the engine takes no others."""
-    assert equation.tree is not None
-    return equation.tree

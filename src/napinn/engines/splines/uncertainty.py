@@ -21,7 +21,7 @@ from napinn.engines.splines.held_out import border_rows
 from napinn.engines.splines.journal import Level
 from napinn.engines.splines.learning import LEARNERS, LEAST_FLOOR, field_error
 from napinn.engines.splines.model import SplineSpread
-from napinn.engines.splines.task import Curve
+from napinn.engines.splines.unknown_functions import Curve
 from napinn.noise.laws import Law
 from napinn.noise.mixture import Mixture
 from napinn.results.functions import FoundFunction

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from napinn.engines.splines.system import State, System, Units
+from napinn.engines.splines.equation_units import Units
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.field.splines.axis import uniform_axis
 from napinn.field.splines.space import PointGrid
