@@ -7,7 +7,7 @@ hold for the fields of each."""
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from napinn.data.readings.base import MARK
+from napinn.data.readings.columns import MARK
 from napinn.problem.equations import Equation
 from napinn.problem.equations.equation import from_tree
 from napinn.problem.equations.tree import Derivative, Expression, Unknown, with_children

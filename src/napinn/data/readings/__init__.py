@@ -12,15 +12,10 @@ part in nothing, and its row is kept and marked.
 """
 
 from napinn.data.readings.axes import TIME_NAMES, order_axis, time_axis
-from napinn.data.readings.base import (
-    ADDED_COLUMNS,
-    MARK,
+from napinn.data.readings.base import ADDED_COLUMNS, Readings, Scatters
+from napinn.data.readings.cells import TIME_UNITS, TIME_WORDS
+from napinn.data.readings.checks import (
     SLACK,
-    Clock,
-    Columns,
-    Conversion,
-    Readings,
-    Scatters,
     at_the_same_place,
     check_inside,
     check_repeats,
@@ -28,7 +23,7 @@ from napinn.data.readings.base import (
     outside,
     repeated,
 )
-from napinn.data.readings.cells import TIME_UNITS, TIME_WORDS
+from napinn.data.readings.columns import MARK, Clock, Columns, Conversion
 from napinn.data.readings.given_flags import flag_columns
 from napinn.data.readings.labels import experiment_names
 from napinn.data.readings.tidy import cell_points, read_table, tidy, with_numbers

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from napinn.data.names import respelled
-from napinn.data.readings.base import Clock, row_number
+from napinn.data.readings.checks import row_number
+from napinn.data.readings.columns import Clock
 from napinn.errors import InputError, nearest
 
 BLANKS = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>", "nat"})

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from napinn.data.flags import FLAG, GivenFlags, Quality, qualities, recognised, scheme_named
-from napinn.data.readings.base import GIVEN, NO_FLAGS, Columns
+from napinn.data.readings.base import GIVEN
 from napinn.data.readings.cells import column_of
+from napinn.data.readings.columns import NO_FLAGS, Columns
 from napinn.errors import InputError
 
 OF_ONE = "_qc"

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from napinn.data.names import respelled
-from napinn.data.readings.base import MARK, Columns, row_number
 from napinn.data.readings.cells import column_of, labels_in
+from napinn.data.readings.checks import row_number
+from napinn.data.readings.columns import MARK, Columns
 from napinn.errors import InputError
 
 FEWEST_IN_GROUP = 3

@@ -9,18 +9,10 @@ import pandas as pd
 from napinn.data.flags import CAUSE, COMMENT
 from napinn.data.names import encodable, normal, respelled
 from napinn.data.readings.axes import time_axis
-from napinn.data.readings.base import (
-    ADDED_COLUMNS,
-    GIVEN,
-    Clock,
-    Columns,
-    Conversion,
-    Readings,
-    check_repeats,
-    in_other_units,
-    row_number,
-)
+from napinn.data.readings.base import ADDED_COLUMNS, GIVEN, Readings
 from napinn.data.readings.cells import column_of, numbers_if_all, numbers_in, readings_in, times_in
+from napinn.data.readings.checks import check_repeats, row_number
+from napinn.data.readings.columns import Clock, Columns, Conversion, in_other_units
 from napinn.data.readings.given_flags import given_flags, without_flagged
 from napinn.data.readings.labels import by_experiment, experiment_numbers, marked, noise_groups
 from napinn.errors import InputError, listed, nearest

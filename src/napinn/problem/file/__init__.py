@@ -16,9 +16,9 @@ folder.
 
 from napinn.problem.file.binding import bind_loosely, bind_readings, check_in_box, readings_for
 from napinn.problem.file.deduction import ProblemTexts, deduce
-from napinn.problem.file.entries import ProblemFile
 from napinn.problem.file.inputs import Inputs, read_inputs
 from napinn.problem.file.loading import load_problem_file, parse_problem, without_bad
+from napinn.problem.file.problem_file import ProblemFile
 from napinn.problem.file.sources import Source, read_problem, read_readings, sheet_of
 
 __all__ = [

@@ -10,14 +10,15 @@ import numpy as np
 import pandas as pd
 
 from napinn.data.readings import Columns, Readings, check_inside, check_repeats, experiment_names, read_table, tidy
-from napinn.data.readings.base import row_number
 from napinn.data.readings.cells import column_of, numbers_in
+from napinn.data.readings.checks import row_number
 from napinn.data.readings.labels import experiment_numbers
 from napinn.errors import InputError, listed, nearest
 from napinn.problem import Problem
 from napinn.problem.equations import Names
 from napinn.problem.experiment import Experiment, experiment_of, plain_names
-from napinn.problem.file.entries import ColumnEntry, CoordinateEntry, ProblemFile, UnknownEntry
+from napinn.problem.file.entries import ColumnEntry, CoordinateEntry, UnknownEntry
+from napinn.problem.file.problem_file import ProblemFile
 from napinn.problem.observables import Observable, bind_observable
 from napinn.problem.several import FEWEST, with_experiments
 

@@ -19,8 +19,9 @@ from napinn.data.names import normal, respelled
 from napinn.data.readings import ADDED_COLUMNS, TIME_NAMES, Columns
 from napinn.errors import InputError, listed
 from napinn.problem.equations import RESERVED, split_names
-from napinn.problem.file.entries import FIRST_READING, ProblemFile
+from napinn.problem.file.entries import FIRST_READING
 from napinn.problem.file.loading import parse_problem
+from napinn.problem.file.problem_file import ProblemFile
 from napinn.problem.file.proposal import Roles, partial_text, roles_of
 
 USUAL = frozenset({"x", "y", "z", "r", "t", "time"})

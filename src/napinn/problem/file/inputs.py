@@ -9,9 +9,9 @@ from napinn.data.readings import Columns, Readings, check_repeats
 from napinn.errors import InputError
 from napinn.problem.file.binding import bind_loosely
 from napinn.problem.file.deduction import ProblemTexts, deduce
-from napinn.problem.file.entries import ProblemFile
 from napinn.problem.file.joined import joined_tables, names_of_files
 from napinn.problem.file.loading import load_problem_file, without_bad
+from napinn.problem.file.problem_file import ProblemFile
 from napinn.problem.file.sources import sheet_of
 from napinn.problem.problem import Problem
 

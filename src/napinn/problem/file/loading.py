@@ -10,7 +10,7 @@ import yaml
 from napinn.data.formats.sizes import check_file
 from napinn.data.names import normal
 from napinn.errors import InputError
-from napinn.problem.file.entries import ProblemFile
+from napinn.problem.file.problem_file import ProblemFile
 from napinn.problem.file.sentences import first_reason, yaml_reason
 
 LARGEST_FILE = 1_000_000

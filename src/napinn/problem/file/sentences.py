@@ -14,10 +14,10 @@ from napinn.problem.file.entries import (
     CoordinateEntry,
     FlagsEntry,
     NoiseEntry,
-    ProblemFile,
     TableEntry,
     UnknownEntry,
 )
+from napinn.problem.file.problem_file import ProblemFile
 
 OWNERS: Mapping[str, type[pydantic.BaseModel]] = {
     "columns": ColumnsEntry,

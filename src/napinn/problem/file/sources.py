@@ -11,8 +11,8 @@ from napinn.errors import InputError
 from napinn.problem import Problem
 from napinn.problem.experiment import plain_names
 from napinn.problem.file.binding import bind_readings, check_in_box, columns_of, readings_for
-from napinn.problem.file.entries import ProblemFile
 from napinn.problem.file.loading import load_problem_file
+from napinn.problem.file.problem_file import ProblemFile
 
 if TYPE_CHECKING:
     # Importing xarray takes as long as pandas; only NetCDF and datasets need it.

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from napinn.problem.file.entries import ProblemFile
+from napinn.problem.file.problem_file import ProblemFile
 
 TEMPLATE = """\
 # A problem for napinn: what you measured, and what the physics says.
