@@ -18,17 +18,20 @@ from napinn.errors import InputError
 from napinn.problem.equations import Equation
 from napinn.problem.equations import tree as trees
 from napinn.problem.equations.printing import show
+from napinn.problem.units.exponents import NUMBER, OPEN, Exponents, is_open
 from napinn.problem.units.system import NONE, Unit, UnitSystem, rounded, times
+from napinn.problem.units.temperatures import check_absolute, check_zeros
+from napinn.problem.units.terms import (
+    constant_value,
+    has_coefficient,
+    is_literal,
+    is_number,
+    is_pure,
+    multiplied,
+)
 
-PURE = 12
-"""Whole numbers up to this one, and ratios of them, have no unit beside a named coefficient, as in k/2 or 4 π k. Any
-other number may hide one: 60 seconds in a minute, 9.81 m/s²."""
 FINEST = 1_000_000
 """The largest denominator of an exponent, so that 0.37 is 37/100."""
-OPEN = " "
-"""Begins the symbol of a quantity whose unit is not known."""
-NUMBER = " #"
-"""Begins the symbol of a number that may hide a unit."""
 
 
 Built = Mapping[int, trees.Expression]
@@ -54,10 +57,9 @@ class Dimensions:
         system: reads the units.
         units: those that are known, by name.
         rigid: fields and coordinates, whose units are rather given than found."""
-        self.system, self.units, self._rigid = system, units, frozenset(rigid)
+        self.system, self.units, self._exponents = system, units, Exponents(system, rigid)
         self.conversions: dict[str, str] = {}
         """Every term that was converted, with a sentence."""
-        self._solved: dict[str, Unit] = {}
         self._numbers: dict[str, tuple[str, str]] = {}
         self._soft: list[str] = []
         self._fresh, self._said = 0, ""
@@ -124,13 +126,13 @@ class Dimensions:
     def settle(self) -> None:
         """Numbers that may have a unit and need none have none; refuse a number between two units of a dimension."""
         for name in self._soft:
-            left = self._reduced({name: Fraction(1)})
-            if any(_is_open(each) and not self._is_field(each) for each in left):
-                self._solve(left)
+            left = self._exponents.reduced({name: Fraction(1)})
+            if any(is_open(each) and not self._exponents.is_field(each) for each in left):
+                self._exponents.solve(left)
         self._soft.clear()
         for name, (text, said) in self._numbers.items():
-            left = self._reduced({name: Fraction(1)})
-            if left and not any(map(_is_open, left)):
+            left = self._exponents.reduced({name: Fraction(1)})
+            if left and not any(map(is_open, left)):
                 size, roots = self.system.root(left)
                 if not roots and rounded(size) != 1.0:
                     raise InputError(
@@ -142,19 +144,19 @@ class Dimensions:
 
     def unit_of(self, name: str) -> str | None:
         """The unit of a name, empty for none; None where it is not determined."""
-        found = self._reduced(self._named(name))
-        return None if any(_is_open(each) for each in found) else self.system.write(found)
+        found = self._exponents.reduced(self._named(name))
+        return None if any(is_open(each) for each in found) else self.system.write(found)
 
     def unit_of_tree(self, tree: trees.Expression) -> str | None:
         """The unit of an expression in these names, empty for none; None where it is not determined."""
-        kept = dict(self._solved)
+        kept = self._exponents.copy()
         try:
-            found = self._reduced(self.add("", tree).unit)
+            found = self._exponents.reduced(self.add("", tree).unit)
         except InputError:
             found = {OPEN: Fraction(1)}
-        self._solved, self._soft = kept, []
+        self._exponents, self._soft = kept, []
         self._numbers.clear()
-        return None if any(_is_open(each) for each in found) else self.system.write(found)
+        return None if any(is_open(each) for each in found) else self.system.write(found)
 
     def _named(self, name: str) -> Unit:
         plain = name.partition("@")[0]
@@ -177,7 +179,7 @@ class Dimensions:
     def _part(self, node: trees.Expression) -> Part:
         match node:
             case trees.Number() | trees.Constant("pi", _):
-                return Part(node, self._number(node, _pure(node)), lambda: node)
+                return Part(node, self._number(node, is_pure(node)), lambda: node)
             case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name) | trees.Given(name, _):
                 return Part(node, self._named(name), lambda: node)
             case trees.Varying(name, _, axes):
@@ -214,7 +216,7 @@ class Dimensions:
 
     def _sum(self, node: trees.Sum) -> Part:
         """The terms of a sum, and those of sums in it, have one dimension."""
-        self._check_zeros(node)
+        check_zeros(node, self.system, self.units, self._said)
         parts: list[Part] = []
 
         def taken(child: trees.Expression) -> Callable[[Built], trees.Expression]:
@@ -243,27 +245,29 @@ class Dimensions:
 
     def _term(self, node: trees.Expression) -> Part:
         part = self._part(node)
-        return Part(node, self._number(node, _pure(node)), part.build) if _is_number(node) else part
+        return Part(node, self._number(node, is_pure(node)), part.build) if is_number(node) else part
 
     def _alike(self, parts: list[Part]) -> list[Part]:
         """Take up that terms have one dimension. The first in the answer has the unit of the sum: it is a term in
         fields and coordinates alone, if there is one, so that the units of coefficients are made of theirs."""
         some = [part for part in parts if part.node != trees.Number(0.0)]
-        alike = sorted(some, key=lambda part: (_is_number(part.node), _has_coefficient(part.node)))
+        alike = sorted(some, key=lambda part: (is_number(part.node), has_coefficient(part.node)))
         for other in alike[1:]:
             self._equate(alike[0], other)
         return alike
 
     def _equate(self, one: Part, other: Part) -> None:
-        left = self._reduced(times(one.unit, other.unit, -1))
-        if any(_is_open(each) for each in left):
+        left = self._exponents.reduced(times(one.unit, other.unit, -1))
+        if any(is_open(each) for each in left):
             # A field whose unit is not given gets none from an equation that is scaled, as u_t = u*(1-u).
             if not all(
-                self._is_field(each) and each in one.unit and each in other.unit for each in left if _is_open(each)
+                self._exponents.is_field(each) and each in one.unit and each in other.unit
+                for each in left
+                if is_open(each)
             ):
-                self._solve(left)
+                self._exponents.solve(left)
             return
-        if any(self._is_field(each) for each in (*one.unit, *other.unit)):
+        if any(self._exponents.is_field(each) for each in (*one.unit, *other.unit)):
             # Without a unit of the field, as where only dates have one, an equation may be scaled.
             return
         if self.system.root(left)[1]:
@@ -274,15 +278,15 @@ class Dimensions:
             )
 
     def _told(self, unit: Unit) -> str:
-        found = self._reduced(unit)
-        if any(_is_open(each) for each in found):
+        found = self._exponents.reduced(unit)
+        if any(is_open(each) for each in found):
             return self.system.write(found)
         return f"{self.system.write(found) or '1'}, {self.system.dimension(found)}"
 
     def _converted(self, parts: list[Part], alike: list[Part], said: str) -> dict[int, trees.Expression]:
         """The terms of a sum in one unit, as far as their units are known beside each other."""
         built = {id(part): part.build() for part in parts}
-        units = [(part, self._reduced(part.unit)) for part in alike if not _is_number(part.node)]
+        units = [(part, self._exponents.reduced(part.unit)) for part in alike if not is_number(part.node)]
         factors: list[float] = []
         for number, (part, unit) in enumerate(units):
             factors.append(1.0)
@@ -294,13 +298,13 @@ class Dimensions:
                 if factors[-1] != 1.0:
                     self._refuse_number(alike, (part, unit), (first, wanted), said)
                     self._tell(part, unit, wanted, factors[-1])
-                    built[id(part)] = _multiplied(built[id(part)], factors[-1])
+                    built[id(part)] = multiplied(built[id(part)], factors[-1])
                 break
         return built
 
     def _refuse_number(self, alike: list[Part], one: tuple[Part, Unit], other: tuple[Part, Unit], said: str) -> None:
         """Refuse a number beside terms that are converted: it could be in the unit of either."""
-        number = next((part for part in alike if _is_number(part.node)), None)
+        number = next((part for part in alike if is_number(part.node)), None)
         if number is not None:
             told = [f"{show(part.node)} is in {self.system.write(unit) or '1'}" for part, unit in (one, other)]
             raise InputError(
@@ -317,27 +321,27 @@ class Dimensions:
 
     def _product(self, factors: tuple[tuple[int, trees.Expression], ...]) -> Part:
         node = trees.Product(factors)
-        self._check_absolute(node)
-        numbers = [child for _, child in factors if _is_literal(child)]
-        others = [(power, self._part(child)) for power, child in factors if not _is_literal(child)]
+        check_absolute(node, self.system, self.units, self._said)
+        numbers = [child for _, child in factors if is_literal(child)]
+        others = [(power, self._part(child)) for power, child in factors if not is_literal(child)]
         unit = NONE
         for power, part in others:
             unit = times(unit, part.unit, power)
-        pure = all(map(_pure, numbers))
-        if numbers and not (pure and _has_coefficient(node)):
+        pure = all(map(is_pure, numbers))
+        if numbers and not (pure and has_coefficient(node)):
             unit = times(unit, self._number(numbers[0], pure))
 
         def build() -> trees.Expression:
             built = iter([part.build() for _, part in others])
             return trees.Product(
-                tuple((power, child if _is_literal(child) else next(built)) for power, child in factors)
+                tuple((power, child if is_literal(child) else next(built)) for power, child in factors)
             )
 
         return Part(node, unit, build)
 
     def _power(self, node: trees.Expression, base: trees.Expression, exponent: trees.Expression) -> Part:
-        power = _constant(exponent)
-        if power is not None and _is_number(base):
+        power = constant_value(exponent)
+        if power is not None and is_number(base):
             return Part(node, NONE, lambda: node)
         if power is not None:
             part = self._part(base)
@@ -345,7 +349,7 @@ class Dimensions:
             return Part(node, unit, lambda: trees.Power(part.build(), exponent))
         raised, told = self._part(base), self._dimensionless(exponent)
         # Of C**n with a unit of C the unit depends on n, so that nothing follows for its coefficient.
-        known = _is_number(base) or not self._reduced(raised.unit)
+        known = is_number(base) or not self._exponents.reduced(raised.unit)
         return Part(node, NONE if known else self._anything(), lambda: trees.Power(raised.build(), told()))
 
     def _function(self, node: trees.Expression, function: str, arguments: tuple[trees.Expression, ...]) -> Part:
@@ -362,12 +366,12 @@ class Dimensions:
     def _dimensionless(self, argument: trees.Expression) -> Callable[[], trees.Expression]:
         """Take up that an argument has no unit; it is then converted to a plain number, as an angle from degrees."""
         part = self._part(argument)
-        if _is_number(argument):
+        if is_number(argument):
             return part.build
-        left = self._reduced(part.unit)
-        if any(map(_is_open, left)):
-            if any(not self._is_field(each) for each in left if _is_open(each)):
-                self._solve(left)
+        left = self._exponents.reduced(part.unit)
+        if any(map(is_open, left)):
+            if any(not self._exponents.is_field(each) for each in left if is_open(each)):
+                self._exponents.solve(left)
         elif self.system.root(left)[1]:
             raise InputError(
                 f"{self._said}: {show(argument)} ({self._told(part.unit)}) is the argument of a function, which "
@@ -375,194 +379,13 @@ class Dimensions:
             )
 
         def build() -> trees.Expression:
-            unit = self._reduced(part.unit)
-            if any(map(_is_open, unit)):
+            unit = self._exponents.reduced(part.unit)
+            if any(map(is_open, unit)):
                 return part.build()
             size, roots = self.system.root(unit)
             if roots or rounded(size) == 1.0:
                 return part.build()
             self._tell(part, unit, NONE, rounded(size))
-            return _multiplied(part.build(), rounded(size))
+            return multiplied(part.build(), rounded(size))
 
         return build
-
-    def _is_field(self, symbol: str) -> bool:
-        """Whether an open symbol is of a name that is no coefficient; these are listed by the problem."""
-        return symbol.removeprefix(OPEN) in self._rigid
-
-    def _solve(self, unit: Unit) -> None:
-        """Take up that a unit is none: solve for one quantity in it whose unit is not known, coefficients first."""
-        open_names = [each for each in unit if _is_open(each)]
-        ranked = sorted(open_names, key=lambda each: (self._is_field(each), each.startswith(NUMBER)))
-        name = ranked[0]
-        rest = {each: power for each, power in unit.items() if each != name}
-        found = times(NONE, rest, -1 / unit[name])
-        if not name.startswith(NUMBER):
-            found = self._merged(found)
-        self._solved = {each: _replaced(known, name, found) for each, known in self._solved.items()} | {name: found}
-
-    def _merged(self, unit: Unit) -> Unit:
-        """The unit with one symbol for each dimension: the first of hours and minutes stands for both."""
-        found: dict[str, Fraction] = {}
-        for name, power in unit.items():
-            like = next((each for each in found if self._same_kind(each, name)), name)
-            found[like] = found.get(like, Fraction(0)) + power
-        return {name: power for name, power in found.items() if power}
-
-    def _same_kind(self, one: str, other: str) -> bool:
-        if _is_open(one) or _is_open(other):
-            return one == other
-        roots = self.system.root({one: Fraction(1)})[1]
-        return bool(roots) and roots == self.system.root({other: Fraction(1)})[1]
-
-    def _reduced(self, unit: Unit) -> Unit:
-        for name in [each for each in unit if each in self._solved]:
-            unit = _replaced(unit, name, self._solved[name])
-        return unit
-
-    def _check_zeros(self, node: trees.Sum) -> None:
-        """Refuse a temperature in °C beside one in K or °F, unless they are differences: their zeros are others."""
-        counts: dict[str, int] = {}
-        plain: list[tuple[str, Unit]] = []
-        for sign, child in _flat(node, 1):
-            name = _leaf_name(child)
-            unit = self._named(name) if name is not None else NONE
-            if list(unit.values()) == [1] and not any(map(_is_open, unit)):
-                plain.append((name or "", unit))
-                if self.system.is_offset(unit):
-                    key = next(iter(unit))
-                    counts[key] = counts.get(key, 0) + sign
-        for key, count in counts.items():
-            other = next((name for name, unit in plain if key not in unit), None)
-            if other is not None and (count or len(counts) > 1):
-                one = next(name for name, unit in plain if key in unit)
-                raise InputError(
-                    f"{self._said}: {one} is in {self.units[one]} and {other} in {self.units[other]}, whose zeros "
-                    "differ; give both in one unit."
-                )
-
-    def _check_absolute(self, node: trees.Product) -> None:
-        """Refuse a temperature in °C times something per kelvin, such as the gas constant."""
-        names = [name for child in _factors(node) if (name := _leaf_name(child)) is not None and name in self.units]
-        cold = next((name for name in names if self.system.is_offset(self._named(name))), None)
-        for name in names:
-            if cold is not None and "kelvin" in self._named(name):
-                raise InputError(
-                    f"{self._said}: {cold} is in {self.units[cold]} and is multiplied by {name} in "
-                    f"{self.units[name]}, which counts from absolute zero; give {cold} in K and keep its column under "
-                    f"'columns: {{units: {{{cold}: {self.units[cold]}}}}}', or write °C for K in the unit of {name}."
-                )
-
-
-def _flat(node: trees.Expression, sign: int) -> list[tuple[int, trees.Expression]]:
-    """The terms of a sum, and of sums in it."""
-    if not isinstance(node, trees.Sum):
-        return [(sign, node)]
-    return [each for own, child in node.terms for each in _flat(child, sign * own)]
-
-
-def _factors(node: trees.Expression) -> list[trees.Expression]:
-    """The factors of a product, of products in it and of powers."""
-    match node:
-        case trees.Product(factors):
-            return [each for _, child in factors for each in _factors(child)]
-        case trees.Power(base, _):
-            return _factors(base)
-    return [node]
-
-
-def _leaf_name(node: trees.Expression) -> str | None:
-    match node:
-        case trees.Derivative(name, ((),)) | trees.Unknown(name) | trees.Coordinate(name) | trees.Given(name, _):
-            return name.partition("@")[0]
-        case trees.Constant(name, _) if name != "pi":
-            return name
-        case trees.Varying(name, _, ()):
-            return name
-    return None
-
-
-def _is_open(name: str) -> bool:
-    return name.startswith(OPEN)
-
-
-def _replaced(unit: Unit, name: str, value: Unit) -> Unit:
-    if name not in unit:
-        return unit
-    return times({each: power for each, power in unit.items() if each != name}, value, unit[name])
-
-
-def _is_literal(node: trees.Expression) -> bool:
-    """Whether a node is π or a number, also one that is raised to a number."""
-    match node:
-        case trees.Number() | trees.Constant("pi", _):
-            return True
-        case trees.Power(base, exponent):
-            return _is_literal(base) and _constant(exponent) is not None
-        case trees.Sum(terms):
-            return all(_is_literal(child) for _, child in terms)
-    return False
-
-
-def _is_number(node: trees.Expression) -> bool:
-    """Whether a node has no names but in the arguments of functions: it then has no unit, or hides one."""
-    match node:
-        case trees.Number() | trees.Constant("pi", _):
-            return True
-        case trees.Call("sqrt" | "abs" | "min" | "max" | "mean" | "integral", arguments):
-            return _is_number(arguments[0])
-        case trees.Call():
-            return True
-        case trees.Power(base, _):
-            return _is_number(base)
-        case trees.Sum() | trees.Product():
-            return all(map(_is_number, trees.children(node)))
-    return False
-
-
-def _has_coefficient(node: trees.Expression) -> bool:
-    """Whether a product has a factor that is a named coefficient."""
-    match node:
-        case trees.Unknown() | trees.Given() | trees.Varying():
-            return True
-        case trees.Constant(name, _):
-            return name != "pi"
-        case trees.Product(factors):
-            return any(_has_coefficient(child) for _, child in factors)
-        case trees.Power(base, _):
-            return _has_coefficient(base)
-        case trees.Call("sqrt" | "abs", (argument,)):
-            return _has_coefficient(argument)
-    return False
-
-
-def _pure(node: trees.Expression) -> bool:
-    """Whether all numbers in a node are small whole ones, or ratios of such."""
-    return all(_is_pure(each.value) for each in trees.walk(node) if isinstance(each, trees.Number))
-
-
-def _is_pure(value: float) -> bool:
-    ratio = Fraction(value).limit_denominator(PURE)
-    return abs(ratio.numerator) <= PURE and float(ratio) == value
-
-
-def _constant(node: trees.Expression) -> float | None:
-    """The value of a number, or of the negative of one."""
-    match node:
-        case trees.Number(value):
-            return value
-        case trees.Sum(((sign, trees.Number(value)),)):
-            return sign * value
-        case trees.Product(((1, trees.Number(above)), (-1, trees.Number(below)))) if below:
-            return above / below
-    return None
-
-
-def _multiplied(node: trees.Expression, factor: float) -> trees.Expression:
-    """A number times a node; a mean keeps its form, because an observable that is one is computed directly."""
-    match node:
-        case trees.Call("mean" | "integral" as function, (argument, *axes)):
-            return trees.Call(function, (_multiplied(argument, factor), *axes))
-        case trees.Product(factors):
-            return trees.Product(((1, trees.Number(factor)), *factors))
-    return trees.Product(((1, trees.Number(factor)), (1, node)))
