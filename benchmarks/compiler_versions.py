@@ -17,8 +17,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from napinn import fitting
 from napinn.data.readings import read_table
+from napinn.engines import fitting
 from napinn.engines.network import backend as network_backend
 from napinn.engines.network.methods import law_pinn, na_pinn
 from napinn.engines.network.training import Adam, Method

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from napinn.data.readings import read_table
+from napinn.engines.fitting import fit
 from napinn.engines.network.methods import law_pinn
-from napinn.fitting import fit
 from napinn.problem import Problem, Unknown
 from napinn.results.result import FitResult
 from napinn.studies.paper.provenance import provenance

@@ -35,6 +35,7 @@ from napinn import InputError, Problem, Unknown, law_pinn, load, read_table
 from napinn.data.formats import read_file
 from napinn.data.readings import Readings
 from napinn.diagnostics.findings import Check, CheckOutcome, Verification
+from napinn.engines.fitting import fit
 from napinn.engines.network.adaptation import adapted
 from napinn.engines.network.model import frame_of, initial
 from napinn.engines.network.training import Method
@@ -46,7 +47,6 @@ from napinn.engines.splines.journal import read_stages
 from napinn.engines.splines.method import bsplines
 from napinn.engines.splines.task import Task
 from napinn.field.backbones import MLP
-from napinn.fitting import fit
 from napinn.problem.equations import Names, bind
 from napinn.problem.file import bind_readings, load_problem_file, sheet_of
 from napinn.problem.observables import bind_observable

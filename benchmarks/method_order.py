@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from napinn.data.readings import read_table
+from napinn.engines.fitting import fit
 from napinn.engines.network.methods import b_pinn, lad_pinn, mad_pinn, na_pinn, or_pinn, pinn
 from napinn.engines.network.training import FixedCost, Method
-from napinn.fitting import fit
 from napinn.noise.density import EBM, GMM, KDE
 from napinn.studies.benchmarks.allen_cahn import allen_cahn
 from napinn.studies.benchmarks.corruption import corrupt

@@ -36,10 +36,10 @@ import pandas as pd  # noqa: E402
 import pytest  # noqa: E402
 
 from napinn.data.readings import Readings, read_table  # noqa: E402
+from napinn.engines.fitting import fit  # noqa: E402
 from napinn.engines.network.methods import na_pinn  # noqa: E402
 from napinn.engines.network.training import Method, loop  # noqa: E402
 from napinn.field.backbones import MLP  # noqa: E402
-from napinn.fitting import fit  # noqa: E402
 from napinn.problem import Problem, Unknown  # noqa: E402
 from napinn.results.result import FitResult  # noqa: E402
 from napinn.runs.folder import load, save  # noqa: E402

@@ -321,7 +321,7 @@ for words in (
 ):
     refused(words, "numpy", "pandas", "scipy", "jax")
 for words in (["fit", "r.csv", *equation], ["fit", "r.csv", "-p", "p.yaml"], ["check", "p.yaml", "r.csv"]):
-    refused(words, "scipy", "xarray", "jinja2", "napinn.pipeline", "jax")
+    refused(words, "scipy", "xarray", "jinja2", "napinn.runs.pipeline", "jax")
 """
 
 

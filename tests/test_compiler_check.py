@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from conftest import DECAY
+from napinn.engines.fitting import fit
 from napinn.engines.network import compiler_check
 from napinn.errors import InputError
-from napinn.fitting import fit
 
 REPRODUCER = """
 import jax, jax.numpy as jnp, numpy as np

@@ -20,7 +20,7 @@ from napinn.diagnostics.correlation import agreement_of_places, local_bias
 from napinn.diagnostics.exchange import exchanges
 from napinn.diagnostics.identifiability import free_levels, undeterminable
 from napinn.diagnostics.status import judge_fit, with_uncertainty
-from napinn.fitting import fit
+from napinn.engines.fitting import fit
 from napinn.problem import Problem, Unknown
 from napinn.results.intervals import Interval, Uncertainty
 from napinn.results.result import FitStatus

@@ -11,13 +11,13 @@ import pytest
 
 from napinn.data.readings import read_table
 from napinn.engines.catalogue import METHODS
+from napinn.engines.fitting import fit
 from napinn.engines.network.methods import law_pinn, na_pinn
 from napinn.engines.network.model import network_of
 from napinn.engines.network.objective import unknown_values
 from napinn.engines.network.training import SOAP, loop, prepare_data
 from napinn.engines.network.training.data import ENOUGH_TO_HOLD_OUT, draw
 from napinn.field.backbones import MLP
-from napinn.fitting import fit
 from napinn.noise.likelihood import Likelihood
 from napinn.problem import Problem, Unknown
 from napinn.results.recipe import decode_method

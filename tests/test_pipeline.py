@@ -10,7 +10,7 @@ import pytest
 import napinn
 from napinn.cli import main
 from napinn.engines import request as requests
-from napinn.problem.file import binding, entries, inputs
+from napinn.problem.file import binding, inputs, problem_file
 
 PROBLEM = """
 coordinates: {x: [0, 1], t: [0, 3]}
@@ -51,7 +51,7 @@ def counted(monkeypatch):
         monkeypatch.setattr(module, name, call)
 
     count(inputs, "load_problem_file")
-    count(entries, "read_file")
+    count(problem_file, "read_file")
     for module in (requests, binding):
         count(module, "check_in_box")
     return calls

@@ -14,11 +14,11 @@ from scipy import stats
 
 from known_results import with_network
 from napinn.data.readings import read_table
+from napinn.engines.fitting import fit
 from napinn.engines.network.methods import na_pinn
 from napinn.engines.network.model import network_of
 from napinn.engines.network.objective import Gating, Law
 from napinn.field.backbones import MLP
-from napinn.fitting import fit
 from napinn.noise.density import EBM, GMM
 from napinn.noise.density.scale import Standard
 from napinn.problem import Problem, Unknown

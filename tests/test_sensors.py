@@ -10,12 +10,12 @@ import pytest
 
 from napinn.data.readings import Clock, Columns, Readings, read_table
 from napinn.diagnostics.sensors import judge_sensors
+from napinn.engines.fitting import fit
 from napinn.engines.network.methods import law_pinn
 from napinn.engines.network.objective import Gating
 from napinn.engines.network.training import Method, Phase, PhaseKind, SensorScreen
 from napinn.engines.network.training.data import prepare_data as load_data
 from napinn.field.backbones import MLP
-from napinn.fitting import fit
 from napinn.noise.density import GMM
 from napinn.problem import Problem, Unknown
 from napinn.results.result import FitResult

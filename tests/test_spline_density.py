@@ -9,8 +9,8 @@ from scipy.signal import find_peaks
 from napinn import InputError, load, read_table, save
 from napinn.cli.choice import Choice
 from napinn.engines.choice import estimator_of
+from napinn.engines.fitting import fit
 from napinn.engines.splines.method import automatic, bsplines
-from napinn.fitting import fit
 from spline_cases import DECAY, decaying, small_decay
 
 WIDTH, APART, SHARE = 0.02, 0.16, 0.6

@@ -10,9 +10,9 @@ import xarray as xr
 
 import napinn
 from exact_backend import Exact
+from napinn.engines.description import describe
 from napinn.results import recipe
 from napinn.runs.column_units import METADATA
-from napinn.runs.folder import describe
 from napinn.runs.request import request_of
 
 CONTENT = {

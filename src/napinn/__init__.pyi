@@ -9,6 +9,7 @@ from .diagnostics.findings import Verification as Verification
 from .diagnostics.status import judge_seeds as judge_seeds
 from .discovery.discover import discover as discover
 from .discovery.found import Discovery as Discovery
+from .engines.fitting import fit as fit
 from .engines.network.methods import as_printed as as_printed
 from .engines.network.methods import b_pinn as b_pinn
 from .engines.network.methods import lad_pinn as lad_pinn
@@ -26,8 +27,6 @@ from .evaluation.intervals import estimate_uncertainty as estimate_uncertainty
 from .evaluation.seeds import SeedFits as SeedFits
 from .evaluation.seeds import fit_seeds as fit_seeds
 from .evaluation.verify import verify as verify
-from .fitting import fit as fit
-from .pipeline import run as run
 from .problem import Problem as Problem
 from .problem import Unknown as Unknown
 from .problem import VaryingUnknown as VaryingUnknown
@@ -48,6 +47,7 @@ from .results.result import FitStatus as FitStatus
 from .runs.folder import load as load
 from .runs.folder import resume as resume
 from .runs.folder import save as save
+from .runs.pipeline import run as run
 from .storage.checkpoints import Checkpoints as Checkpoints
 
 __version__: str

@@ -18,11 +18,11 @@ from napinn.data.formats import csv_text
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError, storing
 from napinn.evaluation.comparison import Scored, compare, ranked, score, table
-from napinn.pipeline import save_with_report
 from napinn.problem.file import check_in_box
 from napinn.report.labels import label, misfit_label
 from napinn.results.result import FitStatus
 from napinn.runs.folder import load, prepare
+from napinn.runs.pipeline import save_with_report
 from napinn.storage.atomic import write_atomic
 from napinn.storage.lock import held
 

@@ -16,13 +16,13 @@ from napinn.cli.progress import progress_display
 from napinn.cli.running import exit_code
 from napinn.data.readings import read_table
 from napinn.engines.catalogue import METHODS, STEPS
-from napinn.fitting import fit
-from napinn.pipeline import save_with_report
+from napinn.engines.fitting import fit
 from napinn.problem.equations import symbol
 from napinn.report.truth import Truth
 from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus
 from napinn.runs.folder import prepare
+from napinn.runs.pipeline import save_with_report
 from napinn.storage.lock import held
 from napinn.studies.benchmarks.allen_cahn import allen_cahn
 from napinn.studies.benchmarks.base import Benchmark

@@ -10,9 +10,9 @@ from napinn.cli.running import OutputOptions, display, print_result
 from napinn.engines.catalogue import METHODS
 from napinn.engines.request import Request
 from napinn.errors import InputError
-from napinn.pipeline import PipelineOptions, check_options, run_request
 from napinn.problem.file import Inputs
 from napinn.problem.file.joined import run_name
+from napinn.runs.pipeline import PipelineOptions, check_options, run_request
 
 
 def fit_command(

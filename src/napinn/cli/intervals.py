@@ -7,8 +7,8 @@ from rich.markup import escape
 
 from napinn.cli.console import Console
 from napinn.cli.running import show_status, show_unknowns
-from napinn.pipeline import intervals_of, keep_more
-from napinn.runs.folder import describe
+from napinn.engines.description import describe
+from napinn.runs.pipeline import intervals_of, keep_more
 
 
 def intervals_command(run: Path, as_json: bool) -> None:

@@ -9,9 +9,9 @@ from rich.table import Table
 from napinn.cli.console import Console
 from napinn.errors import InputError, storing
 from napinn.evaluation.finishing import with_profiles
-from napinn.pipeline import finished_run, keep_more
 from napinn.results.profiles import Identifiability, described
 from napinn.results.result import FitResult
+from napinn.runs.pipeline import finished_run, keep_more
 from napinn.storage.atomic import atomic_path
 
 COLOURS = {

@@ -11,11 +11,12 @@ from rich.markup import escape
 
 from napinn.cli.console import Console
 from napinn.cli.running import OutputOptions, display, exit_code, print_result
+from napinn.engines.description import versions
 from napinn.errors import InputError
 from napinn.evaluation.agreement import agreement
-from napinn.pipeline import rerun, resume_run
-from napinn.runs.folder import RESULT, read_by, versions
+from napinn.runs.folder import RESULT, read_by
 from napinn.runs.loggers import LOG
+from napinn.runs.pipeline import rerun, resume_run
 from napinn.runs.request import MANY_READINGS, READINGS, REQUEST
 from napinn.runs.verification import VERIFICATION
 from napinn.storage.json_files import check_run, read_settings

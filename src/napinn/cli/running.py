@@ -15,10 +15,10 @@ from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.cli.progress import progress_display
 from napinn.engines.base import Progress
+from napinn.engines.description import describe
 from napinn.errors import printable
 from napinn.problem import Unknown
 from napinn.results.result import FitResult, FitStatus
-from napinn.runs.folder import describe
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def fit(
     )
     from napinn.cli.fitting import fit_command
     from napinn.cli.running import OutputOptions
-    from napinn.pipeline import PipelineOptions
+    from napinn.runs.pipeline import PipelineOptions
 
     options = PipelineOptions(
         seeds, intervals, profile, discrepancy, flags, tuple(log or ()), overwrite=overwrite, every=checkpoint_every

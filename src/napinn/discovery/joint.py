@@ -16,9 +16,9 @@ from napinn.data.readings import Readings
 from napinn.discovery.fields import only_fields
 from napinn.discovery.terms import Term
 from napinn.engines.base import backend_of
+from napinn.engines.fitting import fit
 from napinn.engines.splines.method import bsplines
 from napinn.errors import InputError
-from napinn.fitting import fit
 from napinn.noise.laws import deviation
 from napinn.problem import Problem, Unknown
 from napinn.problem.equations import Derivative, Names, parse_expression, walk

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from napinn.data.readings import Readings
+from napinn.engines.fitting import fit
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError
-from napinn.fitting import fit
 from napinn.problem import Problem
 from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus

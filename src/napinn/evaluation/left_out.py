@@ -12,8 +12,8 @@ import numpy as np
 from napinn.diagnostics.calibration import CENTRAL, Spread, probabilities, spread_of
 from napinn.diagnostics.findings import Check, CheckOutcome
 from napinn.engines.base import Progress
+from napinn.engines.fitting import fit
 from napinn.evaluation.comparison import FEWEST_SENSORS
-from napinn.fitting import fit
 from napinn.results.result import FitResult, FitStatus
 from napinn.results.verdicts import excluded
 

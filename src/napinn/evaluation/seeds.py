@@ -14,10 +14,10 @@ from napinn.data.readings import Readings
 from napinn.diagnostics.status import judge_seeds, with_uncertainty
 from napinn.engines.base import Progress, RunOptions
 from napinn.engines.catalogue import DEFAULT, METHODS
+from napinn.engines.fitting import fit_request
 from napinn.engines.request import Request, check_readings
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError
-from napinn.fitting import fit_request
 from napinn.problem import Problem
 from napinn.results.intervals import Uncertainty
 from napinn.results.recipe import Recipe

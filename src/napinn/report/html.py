@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from napinn.diagnostics.findings import Verification
+from napinn.engines.description import describe
 from napinn.problem.equations import symbol
 from napinn.report.answer import Intervals, answer, in_series, verdicts, worst_sensors
 from napinn.report.charts import Chart, charts_of, error_chart, sensors_chart
@@ -33,7 +34,6 @@ from napinn.report.truth import Truth
 from napinn.report.view import View, ViewKind, time_of, view_of
 from napinn.results.intervals import spread_on
 from napinn.results.result import FitResult
-from napinn.runs.folder import describe
 from napinn.storage.atomic import write_atomic
 
 Json = dict[str, Any]

@@ -1,1 +1,1 @@
-"""A run on disk: what was asked for, what was found, progress, export."""
+"""A run on disk: what was asked for, what was found, progress, export; and the way from a request to it."""

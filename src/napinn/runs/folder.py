@@ -4,10 +4,8 @@ Arrays are stored by the path of their leaf in the tree that the settings rebuil
 it cannot choose a class, a shape or a path."""
 
 import contextlib
-import platform
 import shutil
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +17,14 @@ from napinn.data.formats import csv_text
 from napinn.data.readings import Conversion, Readings
 from napinn.diagnostics.sensors import judge_sensors
 from napinn.engines.base import Progress, backend_of
-from napinn.engines.request import Request, problem_settings
+from napinn.engines.description import describe
+from napinn.engines.fitting import fit
+from napinn.engines.request import Request
 from napinn.errors import InputError, storing
-from napinn.fitting import fit
 from napinn.problem import Problem
-from napinn.results.discrepancy import described as described_discrepancy
 from napinn.results.discrepancy import restored as restored_discrepancy
 from napinn.results.intervals import Interval, Uncertainty
 from napinn.results.model import FittedModel
-from napinn.results.profiles import described
 from napinn.results.profiles import restored as restored_profiles
 from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus
@@ -53,13 +50,11 @@ from napinn.storage.arrays import saved_arrays, write_arrays
 from napinn.storage.atomic import UNFINISHED, atomic_path, write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
 from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
-from napinn.storage.json_files import FORMAT, RESULT, as_json, read_settings
+from napinn.storage.json_files import RESULT, as_json, read_settings
 from napinn.storage.lock import LOCK, held
 from napinn.storage.outputs import RUN_FILES
-from napinn.storage.settings import encode
 
 MODEL, CERTAINTY = "model.npz", "certainty.npz"
-PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
 """All that the folder of a fit may hold before it has a result."""
 
@@ -283,67 +278,6 @@ def _held_out(numbers: Any, count: int) -> np.ndarray | None:
     return found
 
 
-def describe(result: FitResult) -> dict[str, Any]:
-    """The run as one JSON object: what was asked, what came out, and on what it ran."""
-    return {
-        "format": FORMAT,
-        "status": result.status.name,
-        "message": result.status.value,
-        "notes": list(result.notes),
-        "unknowns": dict(result.unknowns),
-        **({"units": _units(result)} if result.problem.units else {}),
-        **({} if result.uncertainty is None else _described_uncertainty(result.uncertainty)),
-        **({"profiles": described(result.profiles)} if result.profiles else {}),
-        **({} if result.discrepancy is None else {"discrepancy": described_discrepancy(result.discrepancy)}),
-        "readings": {
-            "source": result.readings.source,
-            "count": len(result.readings),
-            "flagged": int(result.flagged.sum()),
-            "sensors": len(set(result.readings.sensors)),
-            "faulty_sensors": {sensor: row.verdict for sensor, row in result.faulty_sensors().iterrows()},
-            "wide": result.readings.wide,
-            "missing_rows": result.readings.missing_rows,
-            "columns": encode(result.readings.columns),
-        },
-        "noise": {name: {"centre": noise.centre, "scale": noise.scale} for name, noise in result.noise.items()},
-        "seed": result.seed,
-        "seconds": round(result.seconds, 3),
-        "steps": result.method.steps,
-        "precision": "float64" if result.method.double else "float32",
-        "device": backend_of(result.method).device(),
-        "versions": versions(),
-        "problem": problem_settings(result.problem),
-        "method": encode(result.method),
-        "has_law": bool(result.noise),
-        **({} if result.held_out is None else {"held_out": " ".join(map(str, np.flatnonzero(result.held_out)))}),
-    }
-
-
-def _units(result: FitResult) -> dict[str, str]:
-    """The unit of every name that has one, given or derived."""
-    problem = result.problem
-    names = (*problem.coordinates, *problem.outputs, *problem.unknowns, *problem.varying, *problem.constants)
-    return {name: unit for name in names if (unit := problem.unit_of(name))}
-
-
-def _described_uncertainty(uncertainty: Uncertainty) -> dict[str, Any]:
-    """Intervals in plain values; an open end, which JSON has no number for, is null."""
-    bounds = {name: vars(interval) for name, interval in uncertainty.intervals.items()}
-    entries: dict[str, Any] = {
-        "intervals": {name: {key: _plain(x) for key, x in each.items()} for name, each in bounds.items()},
-        "intervals_from": uncertainty.source,
-    }
-    if uncertainty.correlation is not None:
-        entries["correlation"] = [[_plain(x) for x in row] for row in uncertainty.correlation]
-    if uncertainty.undetermined:
-        entries["undetermined"] = list(uncertainty.undetermined)
-    return entries
-
-
-def _plain(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
-
-
 def _uncertainty(path: Path, description: dict[str, Any], method: Recipe, model: FittedModel) -> Uncertainty | None:
     if "intervals" not in description:
         return None
@@ -369,10 +303,6 @@ def _correlation(rows: list[list[float | None]] | None, count: int) -> np.ndarra
     if rows is None:
         return None
     return np.array([[np.nan if x is None else float(x) for x in row] for row in rows]).reshape(count, count)
-
-
-def versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
 
 
 def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarray]:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from napinn.data.readings import read_table
+from napinn.engines.fitting import fit
 from napinn.engines.network.methods import SETTINGS
 from napinn.engines.network.training import Method, PhaseKind
 from napinn.errors import InputError
-from napinn.fitting import fit
 from napinn.report.charts import scores
 from napinn.results.result import FitResult, FitStatus
 from napinn.storage.settings import decode, encode

@@ -18,12 +18,12 @@ from napinn.diagnostics.findings import Verification
 from napinn.diagnostics.status import with_uncertainty
 from napinn.engines.base import Progress, RunOptions
 from napinn.engines.catalogue import DEFAULT, METHODS
+from napinn.engines.fitting import fit_request, inputs_of, shown_progress
 from napinn.engines.request import Request, check_readings
 from napinn.errors import InputError, StorageError, storing
 from napinn.evaluation.finishing import UNFINISHED, best_of, with_discrepancy, with_intervals, with_profiles
 from napinn.evaluation.intervals import estimate_uncertainty
 from napinn.evaluation.seeds import fit_seeds_of, widened
-from napinn.fitting import fit_request, inputs_of, shown_progress
 from napinn.problem import Problem
 from napinn.problem.file import Source
 from napinn.report.html import write_report
