@@ -15,7 +15,7 @@ import numpy as np
 
 from napinn.data.readings import read_table
 from napinn.engines.network.model import frame_of, initial
-from napinn.engines.network.training import Data, Method, PhaseKind, State, begin, prepare_data
+from napinn.engines.network.training import Data, Method, PhaseKind, TrainingState, begin, prepare_data
 from napinn.engines.network.training.loop import chunk_runner, enter
 from napinn.studies.benchmarks.base import Benchmark
 from napinn.studies.benchmarks.corruption import corrupt
@@ -30,7 +30,7 @@ class Start:
 
     benchmark: Benchmark
     method: Method
-    state: State
+    state: TrainingState
     data: Data
 
     def timed(self) -> Callable[[], float]:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from napinn import Problem, Unknown, fit, read_table
 from napinn.engines.network.methods import LIKE_DEFAULT, STEPS, law_pinn, pinn
-from napinn.engines.network.training import SOAP, Cosine, Method
+from napinn.engines.network.training import SOAP, CosineRate, Method
 from napinn.noise.losses import Absolute
 from napinn.studies.paper.provenance import provenance
 
@@ -52,7 +52,7 @@ def corrupted(law: str, seed: int) -> pd.DataFrame:
 def lad_like_default(steps: int) -> Method:
     """Least absolute deviations with the default's optimiser, scaling and falling rate."""
     method = pinn(steps, loss=Absolute(), name="lad_like_default", optimiser=SOAP(), **LIKE_DEFAULT)
-    cooled = tuple(dataclasses.replace(phase, schedule=Cosine()) for phase in method.phases)
+    cooled = tuple(dataclasses.replace(phase, schedule=CosineRate()) for phase in method.phases)
     return dataclasses.replace(method, phases=cooled)
 
 

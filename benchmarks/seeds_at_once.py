@@ -23,7 +23,7 @@ import pandas as pd
 from napinn.data.readings import Readings, read_table
 from napinn.engines.network.methods import law_pinn
 from napinn.engines.network.model import frame_of, initial
-from napinn.engines.network.training import State, begin, prepare_data
+from napinn.engines.network.training import TrainingState, begin, prepare_data
 from napinn.engines.network.training.loop import enter
 from napinn.engines.network.training.steps import StepSchedule, step_of
 from napinn.field.backbones import MLP
@@ -57,10 +57,10 @@ def programs(size: str, seeds: int) -> tuple[Callable[[int], None], Callable[[in
         states.append(enter(method, phase, state, data))
     step, still = step_of(PROBLEM, method, phase), eqx.filter(states[0], eqx.is_array, inverse=True)
 
-    def run(moving: State, count: jax.Array) -> State:
+    def run(moving: TrainingState, count: jax.Array) -> TrainingState:
         share = StepSchedule(jnp.ones((), dtype), jnp.ones((), dtype))
 
-        def body(_: jax.Array, now: State) -> State:
+        def body(_: jax.Array, now: TrainingState) -> TrainingState:
             after = step(eqx.combine(now, still), data, jnp.zeros((0,), dtype), share)[0]
             return eqx.filter(after, eqx.is_array)
 

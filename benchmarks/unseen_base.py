@@ -8,9 +8,9 @@ import pandas as pd
 
 from napinn.problem import Problem
 from napinn.studies.benchmarks.corruption import FARTHEST, NEAREST
-from napinn.studies.benchmarks.noise import NOISES, Mixture, NoiseLaw
+from napinn.studies.benchmarks.noise import NOISES, SimulatedMixture, SimulatedNoise
 
-LAWS: Mapping[str, NoiseLaw] = {**NOISES, "bimodal": Mixture(((-1.0, 0.35), (1.0, 0.35)))}
+LAWS: Mapping[str, SimulatedNoise] = {**NOISES, "bimodal": SimulatedMixture(((-1.0, 0.35), (1.0, 0.35)))}
 STIFF, ODE, LINE, PLANE, HIDDEN, FAULTY = "stiff ODE", "ODE", "1D", "2D", "hidden field", "faulty sensors"
 DRIFT, OFFSET = 1.5, 0.8
 """What a drift reaches at the end of the record, and an offset, in standard deviations of the field."""

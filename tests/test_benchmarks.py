@@ -18,7 +18,7 @@ from napinn.studies.benchmarks.base import Benchmark
 from napinn.studies.benchmarks.burgers import Burgers
 from napinn.studies.benchmarks.names import BENCHMARKS
 from napinn.studies.benchmarks.reaction_diffusion import LambdaOmega
-from napinn.studies.benchmarks.solvers import Recording, Square, System, march
+from napinn.studies.benchmarks.solvers import EvolutionSystem, Recording, Square, march
 
 SMALL_BURGERS = burgers.Setup(viscosity=0.05, duration=0.6, times=31, count=96, modes=8)
 SMALL_SPIRAL = reaction_diffusion.Setup(duration=1.0, times=26, count=100, longest_step=2e-3)
@@ -89,7 +89,7 @@ def homogeneous(square: Square, t: float) -> np.ndarray:
 Exact = Callable[[Square, float], np.ndarray]
 
 
-def error(system: System, exact: Exact, square: Square, step: float) -> float:
+def error(system: EvolutionSystem, exact: Exact, square: Square, step: float) -> float:
     instants = np.array([0.0, 1.0])
     end = march(system, square, exact(square, 0.0), instants, step).snapshots[-1]
     return float(np.sqrt(np.mean((end - exact(square, 1.0)) ** 2)))
@@ -103,13 +103,13 @@ def orders(errors: list[float]) -> np.ndarray:
     ("system", "exact", "side", "step"),
     [(Burgers(0.1), hopf_cole, 2.0 * np.pi, 1e-4), (LambdaOmega(1.0, 1.5), plane_wave, 10.0, 2e-4)],
 )
-def test_solver_is_second_order_in_space(system: System, exact: Exact, side: float, step: float):
+def test_solver_is_second_order_in_space(system: EvolutionSystem, exact: Exact, side: float, step: float):
     errors = [error(system, exact, Square(0.0, side, count), step) for count in (16, 32, 64)]
     np.testing.assert_allclose(orders(errors), 2.0, atol=0.1)
 
 
 @pytest.mark.parametrize(("system", "exact"), [(Burgers(0.1), carried_shear), (LambdaOmega(1.0, 1.5), homogeneous)])
-def test_solver_is_first_order_in_time(system: System, exact: Exact):
+def test_solver_is_first_order_in_time(system: EvolutionSystem, exact: Exact):
     square = Square(0.0, 2.0 * np.pi, 12)
     errors = [error(system, exact, square, step) for step in (0.02, 0.01, 0.005)]
     np.testing.assert_allclose(orders(errors), 1.0, atol=0.05)
@@ -153,7 +153,7 @@ JUMP = np.where(np.arange(10) < 5, 1.0, -1.0)[None, :, None] * np.array([1.0, 0.
         (Burgers(0.01), JUMP, 0.001, "cell Reynolds number"),
     ],
 )
-def test_broken_limit_is_a_sentence_with_the_remedy(system: System, start: np.ndarray, step: float, said: str):
+def test_broken_limit_is_a_sentence_with_the_remedy(system: EvolutionSystem, start: np.ndarray, step: float, said: str):
     with pytest.raises(InputError, match=said) as caught:
         march(system, UNIT, start, np.array([0.0, 2.0 * step]), step)
     said_last = re.search(r" at t = 0, above its limit of [12]; use (.*) of at most ([\d.e-]+)\.$", str(caught.value))

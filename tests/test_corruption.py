@@ -30,7 +30,7 @@ from napinn.studies.benchmarks.faults import (
     Neighbours,
     Stuck,
 )
-from napinn.studies.benchmarks.noise import NOISES, PAPER_MIXTURE, Laplace, NoiseLaw, StudentT
+from napinn.studies.benchmarks.noise import NOISES, PAPER_MIXTURE, Laplace, SimulatedNoise, StudentT
 
 TIMES = 20
 SENSORS = 225
@@ -110,7 +110,7 @@ def test_the_default_on_allen_cahn(seed, share, first):
 BREAKS = [-np.inf, -30.0, -10.0, -2.0, -1.0, 0.0, 1.0, 2.7, 10.0, 30.0, np.inf]
 
 
-def moment(law: NoiseLaw, power: int) -> float:
+def moment(law: SimulatedNoise, power: int) -> float:
     def integrand(z: float) -> float:
         return z**power * law.pdf(np.array([z])).item()
 

@@ -21,12 +21,12 @@ from napinn.problem.equations.tree import (
     Power,
     Product,
     Sum,
-    Unknown,
+    UnknownLeaf,
     evaluate,
     walk,
 )
 
-U, UX, A, K = Derivative("u", ((),)), Derivative("u", (("x",),)), Unknown("a"), Unknown("k")
+U, UX, A, K = Derivative("u", ((),)), Derivative("u", (("x",),)), UnknownLeaf("a"), UnknownLeaf("k")
 C, X = Constant("c", 1.7), Coordinate("x")
 NAMES = Names(("x",), ("u",), ("a", "k"), {"c": 1.7})
 VALUES = {U: np.linspace(0.2, 0.9, 7), UX: np.linspace(0.8, 0.3, 7), A: 0.6, K: 0.45, C: 1.7, X: np.linspace(0, 1, 7)}
@@ -105,7 +105,7 @@ def test_a_leaf_is_looked_up_once_and_wanted_says_which_count():
         return VALUES[leaf]
 
     tree = parse_expression("u*u_x + x*u + k*u", NAMES)
-    _, partials = value_and_partials(tree, counted, lambda leaf: isinstance(leaf, Coordinate | Unknown))
+    _, partials = value_and_partials(tree, counted, lambda leaf: isinstance(leaf, Coordinate | UnknownLeaf))
     assert sorted(map(repr, asked)) == sorted(map(repr, {U, UX, X, K}))
     assert set(partials) == {X, K}
     np.testing.assert_array_equal(partials[X], VALUES[U])
@@ -133,7 +133,7 @@ def test_what_is_not_defined_gives_no_warning():
 
 
 def test_an_operator_is_taken_apart():
-    operator = ((((),), Unknown("a")), ((("x",),), Number(2.0)))
+    operator = ((((),), UnknownLeaf("a")), ((("x",),), Number(2.0)))
     value, partials = value_and_partials(Applied("u", operator), look_up)
     np.testing.assert_allclose(value, 0.6 * VALUES[U] + 2.0 * VALUES[UX])
     assert set(partials) == {U, UX, A}
@@ -163,7 +163,7 @@ def _grown(inner: st.SearchStrategy) -> st.SearchStrategy:
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.recursive(LEAVES, _grown, max_leaves=8))
 def test_random_trees_agree_with_jax(tree: Expression):
-    wanted = [leaf for leaf in dict.fromkeys(walk(tree)) if isinstance(leaf, Derivative | Unknown)]
+    wanted = [leaf for leaf in dict.fromkeys(walk(tree)) if isinstance(leaf, Derivative | UnknownLeaf)]
     arrays = {leaf: np.broadcast_to(np.asarray(value, float), (7,)) for leaf, value in VALUES.items()}
     value, partials = value_and_partials(tree, arrays.__getitem__)
     assert set(partials) <= set(wanted)

@@ -65,5 +65,5 @@ def test_the_table_that_was_written_last_is_the_one_that_is_read(tmp_path, monke
     monkeypatch.setattr(requests, "MOST_IN_TEXT", 5)
     for size in sizes:
         requests.write_readings(pd.DataFrame({"t": np.arange(size)}), tmp_path)
-    assert len(requests.read_readings(tmp_path)) == sizes[-1]
+    assert len(requests.read_saved_readings(tmp_path)) == sizes[-1]
     assert len(list(tmp_path.iterdir())) == 1

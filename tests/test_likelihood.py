@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from napinn.engines.network.training.coherence import noise_share
-from napinn.noise.data_term import Scored
+from napinn.noise.data_term import ScoredMisfits
 from napinn.noise.density import EBM, GMM, KDE, Compressed, Density, RunningSpread, Standard
 from napinn.noise.likelihood import Likelihood, learn_and_score
 
@@ -28,7 +28,9 @@ def gaussian(misfit, standard=TWO_FIELDS, owner=OWNER):
 def slopes(loss: Likelihood, misfit, weights=None):
     log_prob, slope = gaussian(misfit)
     weights = jnp.ones_like(misfit) if weights is None else weights
-    return jax.grad(lambda m: loss.gated_value(m, Scored(OWNER, TWO_FIELDS, log_prob, slope, weights, ONE)))(misfit)
+    return jax.grad(lambda m: loss.gated_value(m, ScoredMisfits(OWNER, TWO_FIELDS, log_prob, slope, weights, ONE)))(
+        misfit
+    )
 
 
 def by_field(values):
@@ -59,7 +61,7 @@ def test_the_anchor_pulls_the_median_of_accepted_readings_to_zero():
     def common_pull(shift):
         log_prob, slope = gaussian(misfit + shift, standard, owner)
         loss = Likelihood(anchor=0.1)
-        scored = Scored(owner, standard, log_prob, slope, weights, ONE)
+        scored = ScoredMisfits(owner, standard, log_prob, slope, weights, ONE)
         return jax.grad(lambda s: loss.gated_value(misfit + s, scored))(shift)
 
     assert float(common_pull(0.0)) == pytest.approx(0.0, abs=1e-10)
@@ -74,7 +76,7 @@ def test_a_reading_beyond_the_clip_pulls_at_nothing_and_costs_the_clip():
     assert float(slopes(loss, far)[3]) == 0.0
     scale = TWO_FIELDS.scale[OWNER]
     expected = np.mean(np.asarray(scale**2)) * np.mean(np.minimum(-np.asarray(log_prob), 12.0))
-    scored = Scored(OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far), ONE)
+    scored = ScoredMisfits(OWNER, TWO_FIELDS, log_prob, slope, jnp.ones_like(far), ONE)
     assert float(loss.gated_value(far, scored)) == pytest.approx(expected)
 
 
@@ -141,7 +143,7 @@ def test_misfits_that_are_not_noise_are_taken_as_absolute():
     weights = jnp.ones_like(MISFIT)
 
     def total(misfit):
-        return FREE.gated_value(misfit, Scored(OWNER, TWO_FIELDS, log_prob, slope, weights, jnp.zeros(())))
+        return FREE.gated_value(misfit, ScoredMisfits(OWNER, TWO_FIELDS, log_prob, slope, weights, jnp.zeros(())))
 
     assert float(total(MISFIT)) == pytest.approx(float(jnp.mean(jnp.abs(MISFIT))))
     np.testing.assert_allclose(jax.grad(total)(MISFIT), jnp.sign(MISFIT) / 100)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from napinn.errors import InputError
-from napinn.noise.data_term import DataTerm, Location, Scored
+from napinn.noise.data_term import DataTerm, Location, ScoredMisfits
 from napinn.noise.density import Standard
 from napinn.noise.likelihood import Likelihood
 from napinn.noise.losses import Absolute, Huber, Loss, QGaussian, Squared
@@ -91,7 +91,7 @@ def test_every_data_term_has_a_score_that_is_the_gradient_of_its_value(term: Dat
     """With law and gate fixed, before the location is profiled out or anchored."""
     misfit = jnp.asarray([-2.0, -0.3, 0.1, 0.4, 1.5])
     standard, owner = Standard(jnp.zeros(1), jnp.ones(1)), jnp.zeros(5, int)
-    scored = Scored(owner, standard, -0.5 * misfit**2, -misfit, jnp.linspace(0.2, 1.0, 5), jnp.asarray(0.7))
+    scored = ScoredMisfits(owner, standard, -0.5 * misfit**2, -misfit, jnp.linspace(0.2, 1.0, 5), jnp.asarray(0.7))
     bare = replace(term, profiled=False, anchor=0.0) if isinstance(term, Likelihood) else term
     expected = 5 * jax.grad(lambda moved: bare.gated_value(moved, scored))(misfit)
     np.testing.assert_allclose(term.score(misfit, scored), expected, rtol=1e-6)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from napinn import InputError, Problem, Table, Unknown
-from napinn.problem.equations import Derivative
-from napinn.problem.equations import Unknown as UnknownLeaf
+from napinn.problem.equations import Derivative, UnknownLeaf
 
 BOX = {"x": (0.0, 2.0), "t": (0.0, 1.0)}
 RANDOM = np.random.default_rng(0)

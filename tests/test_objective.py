@@ -9,8 +9,8 @@ import pytest
 from napinn.engines.network.objective import (
     Batch,
     Gating,
-    Law,
     Learned,
+    NoiseState,
     gated_loss,
     learn_law,
     misfits,
@@ -72,7 +72,7 @@ def test_the_plain_loss_is_equation_plus_mean_squared_misfit(learned, batch):
 def test_the_gated_loss_is_the_papers(learned, batch):
     ebm = EBM()
     state = ebm.init(jax.random.key(2), jnp.zeros((3,)))
-    law = Law(state, wide(1.5), jnp.asarray(0.1), jnp.ones(()))
+    law = NoiseState(state, wide(1.5), jnp.asarray(0.1), jnp.ones(()))
     gating = Gating(ebm)
     total, (after, losses) = gated_loss(PROBLEM, Squared(), gating, learned, law, batch, jax.random.key(3))
 
@@ -90,7 +90,7 @@ def test_the_gated_loss_is_the_papers(learned, batch):
 
 def test_the_density_learns_from_the_pass_that_scores_and_moves_as_if_alone(learned, batch):
     ebm = EBM()
-    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(0.1), jnp.ones(()))
+    law = NoiseState(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(0.1), jnp.ones(()))
     key = jax.random.key(3)
     _, (together, losses) = gated_loss(PROBLEM, Squared(), Gating(ebm), learned, law, batch, key)
     alone, surprise = learn_law(Gating(ebm), law, misfits(learned.field, batch), owners(batch), key)
@@ -100,7 +100,7 @@ def test_the_density_learns_from_the_pass_that_scores_and_moves_as_if_alone(lear
 
 def test_the_score_sends_a_gradient_into_the_gate_and_none_into_the_network(learned, batch):
     ebm = EBM()
-    law = Law(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(50.0), jnp.ones(()))
+    law = NoiseState(ebm.init(jax.random.key(2), jnp.zeros((3,))), wide(1.5), jnp.asarray(50.0), jnp.ones(()))
 
     def rejection_alone(model):
         total, (_, losses) = gated_loss(PROBLEM, Squared(), Gating(ebm), model, law, batch, jax.random.key(3))
@@ -134,7 +134,7 @@ def test_reliability_does_not_change_with_the_unit_of_the_readings(learned):
             reliabilities(
                 gating,
                 learned,
-                Law(state, scale.update(wide(1.0), f * misfit, owner), jnp.zeros(()), jnp.ones(())),
+                NoiseState(state, scale.update(wide(1.0), f * misfit, owner), jnp.zeros(()), jnp.ones(())),
                 f * misfit,
                 owner,
             )
@@ -154,6 +154,6 @@ def test_misfits_far_below_the_fields_variation_speak_against_no_reading(learned
     learn = eqx.filter_jit(lambda density: gating.density.update(density, standard(error, owner), jax.random.key(0))[0])
     for _ in range(300):
         density = learn(density)
-    found = reliabilities(gating, learned, Law(density, standard, jnp.zeros(()), jnp.ones(())), error, owner)
+    found = reliabilities(gating, learned, NoiseState(density, standard, jnp.zeros(()), jnp.ones(())), error, owner)
     assert float(found[0]) < 0.5
     assert float(found[1:].min()) == 1.0

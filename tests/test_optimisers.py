@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from napinn.engines.network.training import SOAP, Adam, Constant, Cosine
+from napinn.engines.network.training import SOAP, Adam, ConstantRate, CosineRate
 from napinn.engines.network.training.phase_progress import EarlyStopping, StepBudget
 from napinn.engines.network.training.soap import scale_by_soap
 
@@ -23,7 +23,7 @@ def rotated_valley():
 def descend(optimiser, loss, steps):
     start = {"w": jnp.zeros((6, 5))}
     transformation = optimiser.transformation()
-    factors = jnp.asarray(Cosine().factor(np.arange(steps) / steps))
+    factors = jnp.asarray(CosineRate().factor(np.arange(steps) / steps))
 
     def body(number, carry):
         now, state = carry
@@ -76,10 +76,10 @@ def test_a_gradient_of_zero_moves_nothing():
 
 
 def test_schedules():
-    cosine = Cosine(rise=0.2, end=0.1)
+    cosine = CosineRate(rise=0.2, end=0.1)
     shares = np.asarray([0.0, 0.1, 0.2, 0.6, 1.0])
     np.testing.assert_allclose(cosine.factor(shares), [0.0, 0.5, 1.0, 0.55, 0.1], atol=1e-12)
-    assert float(Constant().factor(np.asarray(0.7))) == 1.0
+    assert float(ConstantRate().factor(np.asarray(0.7))) == 1.0
 
 
 def test_the_watch_ends_a_phase_only_when_the_score_has_not_risen_for_long_enough():

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from napinn import InputError, load, pipeline
+from napinn import InputError, load
 from napinn.cli import main, verifying
 from napinn.diagnostics.findings import Check, CheckOutcome, Verification
 from napinn.evaluation import finishing
+from napinn.runs import pipeline
 from napinn.runs.folder import BEGUN, CERTAINTY, RESULT, prepare, read_by
 from napinn.runs.verification import VERIFICATION
 from napinn.storage.lock import LOCK, held

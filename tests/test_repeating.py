@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from napinn import FitStatus, load, pipeline, save
+from napinn import FitStatus, load, save
 from napinn.cli import main, progress
 from napinn.engines.request import Request
+from napinn.runs import pipeline
 from napinn.runs.folder import begin
 from napinn.runs.request import RunExtras
 

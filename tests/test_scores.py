@@ -17,7 +17,7 @@ from napinn.data.readings import read_table
 from napinn.engines.fitting import fit
 from napinn.engines.network.methods import na_pinn
 from napinn.engines.network.model import network_of
-from napinn.engines.network.objective import Gating, Law
+from napinn.engines.network.objective import Gating, NoiseState
 from napinn.field.backbones import MLP
 from napinn.noise.density import EBM, GMM
 from napinn.noise.density.scale import Standard
@@ -204,7 +204,7 @@ def test_a_learned_law_counts_only_within_its_support(benchmark, corrupted, resu
     zero = jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_array(leaf) else leaf, state.network)
     state = eqx.tree_at(lambda state: state.network, state, zero)
     law = network_of(result).law
-    flat = Law(state, centred(corrupted.law.noise_std), law.rejection, law.noise_share)
+    flat = NoiseState(state, centred(corrupted.law.noise_std), law.rejection, law.noise_share)
     gated = replace(result.method, gating=Gating(ebm))
     end = 2.0 * corrupted.law.noise_std
     expected = law_distance(stats.uniform(-end, 2.0 * end).pdf, corrupted.law.pdf, corrupted.law.noise_std)  # pyright: ignore[reportAttributeAccessIssue]

@@ -7,7 +7,7 @@ import pytest
 from napinn.data.readings import Readings, read_table
 from napinn.diagnostics.sensors import judge_sensors, noisy_scales, sensor_scales
 from napinn.diagnostics.sensors.changes import SHORTEST, best_change
-from napinn.diagnostics.sensors.robust import Groups, compared, effective_share, normal_scores, robust_lines
+from napinn.diagnostics.sensors.robust import SensorGroups, compared, effective_share, normal_scores, robust_lines
 from napinn.problem import Problem
 from napinn.results.verdicts import SensorVerdict, Verdict
 
@@ -181,7 +181,7 @@ def test_a_stretch_has_five_readings_and_as_many_beside_it(count: int, exists: b
 
 def test_lines_are_not_moved_by_one_gross_error_in_seven() -> None:
     rng = np.random.default_rng(0)
-    groups = Groups(np.array([200, 300]))
+    groups = SensorGroups(np.array([200, 300]))
     x = np.concatenate([np.linspace(0.0, 1.0, 200), np.linspace(0.0, 1.0, 300)])
     y = np.repeat([1.0, -2.0], groups.counts) + np.repeat([3.0, 0.0], groups.counts) * x + 0.1 * rng.normal(size=500)
     y[::7] += 5.0
@@ -193,7 +193,7 @@ def test_lines_are_not_moved_by_one_gross_error_in_seven() -> None:
 def test_scores_and_shares_are_those_of_independent_normal_readings() -> None:
     rng = np.random.default_rng(0)
     assert np.std(normal_scores(rng.exponential(size=5000))) == pytest.approx(1.0, abs=0.01)
-    groups = Groups(np.full(10, 500))
+    groups = SensorGroups(np.full(10, 500))
     white = rng.normal(size=5000)
     assert effective_share([white], groups) == pytest.approx(1.0, abs=0.1)
     wander = white.copy()

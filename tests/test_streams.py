@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from napinn.field.streams import (
-    Smooth,
+    SmoothFunction,
     Stream,
     add,
     concatenate,
@@ -154,7 +154,7 @@ def test_an_array_is_not_taken_for_a_stream(operation):
 
 
 @pytest.mark.parametrize("function", [tanh, sine, cosine, silu])
-def test_closed_forms_agree_with_automatic_differentiation(function: Smooth):
+def test_closed_forms_agree_with_automatic_differentiation(function: SmoothFunction):
     points = jnp.linspace(-30.0, 30.0, 241)
     value, slope, curve = function.with_derivatives(points)
     np.testing.assert_allclose(function(points), value, rtol=1e-14, atol=1e-14)
@@ -164,7 +164,7 @@ def test_closed_forms_agree_with_automatic_differentiation(function: Smooth):
 
 
 @pytest.mark.parametrize("function", [tanh, sine, cosine, silu])
-def test_derivatives_can_be_differentiated_again(function: Smooth):
+def test_derivatives_can_be_differentiated_again(function: SmoothFunction):
     """Training needs the gradient of the second derivative: the third, and finite far out."""
     points = jnp.array([-1e3, -3.0, 0.0, 0.5, 1e3])
     third = jax.jit(jax.vmap(jax.grad(lambda x: function.with_derivatives(x)[2])))(points)

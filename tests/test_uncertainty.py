@@ -28,7 +28,6 @@ from napinn import (
     estimate_uncertainty,
     load,
     pinn,
-    pipeline,
     predict,
     read_table,
     save,
@@ -50,6 +49,7 @@ from napinn.field.derivatives import FieldNetwork
 from napinn.field.scaling import identity_frame
 from napinn.noise.gate import Gate
 from napinn.noise.losses import Absolute, Squared
+from napinn.runs import pipeline
 from napinn.runs.request import RunExtras, read_extras, read_request
 from napinn.runs.verification import write_verification
 

@@ -20,7 +20,7 @@ from napinn.diagnostics.calibration import probabilities, spread_of
 from napinn.diagnostics.findings import Check, CheckOutcome, Verification
 from napinn.engines.base import backend_of
 from napinn.engines.network.methods import compressed, law_pinn, pinn
-from napinn.engines.network.objective import Law
+from napinn.engines.network.objective import NoiseState
 from napinn.errors import InputError
 from napinn.evaluation import left_out
 from napinn.evaluation import verify as verifying
@@ -71,7 +71,7 @@ def test_a_law_without_end_gives_probabilities_too(density):
     result = fitted(watched())
     misfits = jnp.asarray(result.misfits / NOISE)
     one = jnp.ones(())
-    law = Law(density.init(jax.random.key(0), misfits), Standard(jnp.zeros(1), jnp.full(1, NOISE)), one, one)
+    law = NoiseState(density.init(jax.random.key(0), misfits), Standard(jnp.zeros(1), jnp.full(1, NOISE)), one, one)
     learned = with_network(result, method=law_pinn(estimator=density), law=law)
     everything = np.ones(len(misfits), bool)
     found = probabilities(learned, result.readings, everything, everything)

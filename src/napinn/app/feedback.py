@@ -27,14 +27,14 @@ _QUOTED = re.compile(r"^equation '[^']*'")
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnsFeedback:
     """What came of the columns: readings, or the sentence that says what is wrong with them."""
 
     readings: Readings | None
     problem: str | None
 
 
-def bind_columns(draft: Draft, table: pd.DataFrame, source: str) -> Columns:
+def bind_columns(draft: Draft, table: pd.DataFrame, source: str) -> ColumnsFeedback:
     """The readings that the columns of a draft give.
 
     :param draft: What was filled in.
@@ -46,8 +46,8 @@ def bind_columns(draft: Draft, table: pd.DataFrame, source: str) -> Columns:
         file = parse_problem(content_of(bare, table), HERE)
         readings = tidy(table, tuple(file.coordinates), tuple(file.fields), file.table_columns(), source)
     except InputError as error:
-        return Columns(None, str(error))
-    return Columns(readings, None)
+        return ColumnsFeedback(None, str(error))
+    return ColumnsFeedback(readings, None)
 
 
 def _check_roles(draft: Draft) -> None:
@@ -86,7 +86,7 @@ def _declared(draft: Draft, table: pd.DataFrame) -> tuple[list[str], list[str]]:
     return list(map(normal, coordinates_of(draft))), list(map(normal, fields_of(draft, table)))
 
 
-def feedback(draft: Draft, table: pd.DataFrame, columns: Columns) -> dict[str, Any]:
+def feedback(draft: Draft, table: pd.DataFrame, columns: ColumnsFeedback) -> dict[str, Any]:
     """Everything that the page says of a draft, as values of JSON.
 
     :param draft: What was filled in, with its names.
@@ -151,7 +151,7 @@ def notes_on(names: Names) -> list[str]:
     return notes
 
 
-def _condition(text: str, names: Names, columns: Columns) -> dict[str, Any]:
+def _condition(text: str, names: Names, columns: ColumnsFeedback) -> dict[str, Any]:
     if not text.strip():
         return {"math": None, "problem": None, "notes": []}
     try:
@@ -162,7 +162,7 @@ def _condition(text: str, names: Names, columns: Columns) -> dict[str, Any]:
     return {"math": f"{mathml(condition.equation)}<span>at {escape(place)}</span>", "problem": None, "notes": []}
 
 
-def _box(text: str, coordinates: Sequence[str], columns: Columns) -> dict[str, tuple[float, float]]:
+def _box(text: str, coordinates: Sequence[str], columns: ColumnsFeedback) -> dict[str, tuple[float, float]]:
     """The box of the readings, stretched to where the condition holds, as a problem file does it."""
     places = named_places(text)
     box = {}
@@ -196,7 +196,7 @@ def _order(name: Name) -> str | None:
     return None
 
 
-def _whole(draft: Draft, table: pd.DataFrame, columns: Columns) -> tuple[str | None, str | None]:
+def _whole(draft: Draft, table: pd.DataFrame, columns: ColumnsFeedback) -> tuple[str | None, str | None]:
     """The problem file, and what is wrong with the problem as a whole."""
     try:
         content = content_of(draft, table)

@@ -23,7 +23,7 @@ import pandas as pd
 
 from napinn.app.draft import Draft, read_draft
 from napinn.app.examples import EXAMPLES
-from napinn.app.feedback import Columns, bind_columns, feedback, with_names
+from napinn.app.feedback import ColumnsFeedback, bind_columns, feedback, with_names
 from napinn.app.proposal import first_draft
 from napinn.data.formats import csv_text, read_file
 from napinn.errors import InputError, listed
@@ -75,7 +75,7 @@ class Analysis:
         path = self.readings
         return _table(path, path.stat().st_mtime_ns)
 
-    def columns(self, draft: Draft) -> Columns:
+    def columns(self, draft: Draft) -> ColumnsFeedback:
         """What the columns of a draft come to.
 
         :param draft: What was filled in."""
@@ -120,7 +120,7 @@ def _table(path: Path, written: int) -> pd.DataFrame:
 
 
 @functools.lru_cache(maxsize=TABLES_KEPT)
-def _columns(analysis: Analysis, written: int, roles: str) -> Columns:
+def _columns(analysis: Analysis, written: int, roles: str) -> ColumnsFeedback:
     draft = read_draft({"columns": json.loads(roles)})
     return bind_columns(draft, analysis.table(), analysis.record()["file"])
 

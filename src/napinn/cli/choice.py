@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from napinn.engines.catalogue import BACKBONES, DEFAULT, DENSITIES, LOSSES, METHODS, NETWORK, SPLINE_DENSITIES, Entry
+from napinn.engines.catalogue import (
+    BACKBONES,
+    DEFAULT,
+    DENSITIES,
+    LOSSES,
+    METHODS,
+    NETWORK,
+    SPLINE_DENSITIES,
+    CatalogueEntry,
+)
 from napinn.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -66,7 +75,7 @@ class Choice:
             raise InputError("method 'b_pinn' needs the backbone 'bayesian'; leave out --backbone.")
         return self
 
-    def _check_density(self, density: str, entry: Entry) -> None:
+    def _check_density(self, density: str, entry: CatalogueEntry) -> None:
         _named(density, {**DENSITIES, **SPLINE_DENSITIES}, "density")
         if entry.steps == 0 and density not in SPLINE_DENSITIES:
             raise InputError(
@@ -115,7 +124,7 @@ def _estimator(method: str, density: str) -> Any:
     return compressed(estimator)
 
 
-def _named(word: str, table: Mapping[str, Entry], kind: str) -> Entry:
+def _named(word: str, table: Mapping[str, CatalogueEntry], kind: str) -> CatalogueEntry:
     if word not in table:
         raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
     return table[word]

@@ -11,7 +11,7 @@ START, LOOK, TRUST, STUDIES = "Start here", "Look", "Trust", "Studies"
 
 
 @dataclass(frozen=True)
-class Listed:
+class CommandEntry:
     """How the help presents a command."""
 
     group: str
@@ -20,31 +20,31 @@ class Listed:
 
 
 COMMANDS = {
-    "demo": Listed(START, "napinn demo"),
-    "app": Listed(START, "napinn app"),
-    "init": Listed(START, "napinn init readings.csv"),
-    "check": Listed(START, "napinn check problem.yaml readings.csv"),
-    "fit": Listed(START, "napinn fit readings.csv --equation 'T_t = D*T_xx' --unknown D"),
-    "discover": Listed(START, "napinn discover readings.csv --left u_t"),
-    "resume": Listed(START, "napinn resume runs/readings"),
-    "new": Listed(START, "napinn new problem.yaml"),
-    "watch": Listed(LOOK, "napinn watch runs/readings"),
-    "report": Listed(LOOK, "napinn report runs/readings -o report.html"),
-    "plot": Listed(LOOK, "napinn plot runs/readings --what noise -o noise.pdf"),
-    "animate": Listed(LOOK, "napinn animate runs/readings -o field.gif"),
-    "predict": Listed(LOOK, "napinn predict runs/readings --grid 50 -o field.nc"),
-    "export": Listed(LOOK, "napinn export runs/readings --what field -o field.nc"),
-    "verify": Listed(TRUST, "napinn verify runs/readings"),
-    "intervals": Listed(TRUST, "napinn intervals runs/readings"),
-    "profile": Listed(TRUST, "napinn profile runs/readings"),
-    "compare": Listed(TRUST, "napinn compare problem.yaml readings.csv --methods splines,law_pinn"),
-    "rerun": Listed(TRUST, "napinn rerun runs/readings -o runs/again"),
-    "bundle": Listed(TRUST, "napinn bundle runs/readings -o bundle.zip"),
-    "simulate": Listed(STUDIES, "napinn simulate burgers --outliers 0.15 --fault drift:3 -o readings.csv"),
-    "reproduce": Listed(STUDIES, "napinn reproduce main --preset quick"),
-    "methods": Listed(STUDIES, "napinn methods"),
-    "backbones": Listed(STUDIES, "napinn backbones"),
-    "schema": Listed(STUDIES, "napinn schema -o problem.schema.json"),
+    "demo": CommandEntry(START, "napinn demo"),
+    "app": CommandEntry(START, "napinn app"),
+    "init": CommandEntry(START, "napinn init readings.csv"),
+    "check": CommandEntry(START, "napinn check problem.yaml readings.csv"),
+    "fit": CommandEntry(START, "napinn fit readings.csv --equation 'T_t = D*T_xx' --unknown D"),
+    "discover": CommandEntry(START, "napinn discover readings.csv --left u_t"),
+    "resume": CommandEntry(START, "napinn resume runs/readings"),
+    "new": CommandEntry(START, "napinn new problem.yaml"),
+    "watch": CommandEntry(LOOK, "napinn watch runs/readings"),
+    "report": CommandEntry(LOOK, "napinn report runs/readings -o report.html"),
+    "plot": CommandEntry(LOOK, "napinn plot runs/readings --what noise -o noise.pdf"),
+    "animate": CommandEntry(LOOK, "napinn animate runs/readings -o field.gif"),
+    "predict": CommandEntry(LOOK, "napinn predict runs/readings --grid 50 -o field.nc"),
+    "export": CommandEntry(LOOK, "napinn export runs/readings --what field -o field.nc"),
+    "verify": CommandEntry(TRUST, "napinn verify runs/readings"),
+    "intervals": CommandEntry(TRUST, "napinn intervals runs/readings"),
+    "profile": CommandEntry(TRUST, "napinn profile runs/readings"),
+    "compare": CommandEntry(TRUST, "napinn compare problem.yaml readings.csv --methods splines,law_pinn"),
+    "rerun": CommandEntry(TRUST, "napinn rerun runs/readings -o runs/again"),
+    "bundle": CommandEntry(TRUST, "napinn bundle runs/readings -o bundle.zip"),
+    "simulate": CommandEntry(STUDIES, "napinn simulate burgers --outliers 0.15 --fault drift:3 -o readings.csv"),
+    "reproduce": CommandEntry(STUDIES, "napinn reproduce main --preset quick"),
+    "methods": CommandEntry(STUDIES, "napinn methods"),
+    "backbones": CommandEntry(STUDIES, "napinn backbones"),
+    "schema": CommandEntry(STUDIES, "napinn schema -o problem.schema.json"),
 }
 """Every command, in the order of the help."""
 

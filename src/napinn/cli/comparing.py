@@ -17,7 +17,7 @@ from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError, storing
-from napinn.evaluation.comparison import Scored, compare, ranked, score, table
+from napinn.evaluation.comparison import ScoredFit, compare, ranked, score, table
 from napinn.problem.file import check_in_box
 from napinn.report.labels import label, misfit_label
 from napinn.results.result import FitStatus
@@ -70,7 +70,7 @@ def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
 
 def _methods(
     problem: Path, readings: Path, choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool
-) -> tuple[list[Scored], str]:
+) -> tuple[list[ScoredFit], str]:
     # Before the methods are made, because a network among them imports JAX, which a wrong file should not wait for.
     found = read_and_print_notes(problem, [readings], Console(stderr=True))
     check_in_box(found.readings, found.problem)
@@ -88,7 +88,7 @@ def _methods(
     return scored, parts.sentence()
 
 
-def _runs(paths: Sequence[Path]) -> tuple[list[Scored], str]:
+def _runs(paths: Sequence[Path]) -> tuple[list[ScoredFit], str]:
     if len(paths) < 2:
         raise InputError("one run cannot be compared; name two or more run folders.")
     results = [load(path) for path in paths]
@@ -103,7 +103,7 @@ def _runs(paths: Sequence[Path]) -> tuple[list[Scored], str]:
     return scored, "judged on the readings that each run was fitted to"
 
 
-def _show(scored: Sequence[Scored], how: str, out: Path, console: Console) -> None:
+def _show(scored: Sequence[ScoredFit], how: str, out: Path, console: Console) -> None:
     problem = scored[0].result.problem
     names = list(problem.unknowns)
     with_law = any(each.log_density is not None for each in scored)

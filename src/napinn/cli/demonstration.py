@@ -41,7 +41,7 @@ HOW_TO_READ = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class DemonstrationRow:
     """One row of the demonstration."""
 
     method: str
@@ -53,9 +53,11 @@ class Entry:
 
 
 ROWS = {
-    "default": Entry("auto", "B-splines, fitted with the learned noise law", "20 s", "20 s"),
-    "na_pinn": Entry("na_pinn", "the paper's method: a network, a learned noise law, a gate", "15 s", "100 s"),
-    "pinn": Entry("pinn", "a plain physics-informed network, for comparison", "10 s", "90 s"),
+    "default": DemonstrationRow("auto", "B-splines, fitted with the learned noise law", "20 s", "20 s"),
+    "na_pinn": DemonstrationRow(
+        "na_pinn", "the paper's method: a network, a learned noise law, a gate", "15 s", "100 s"
+    ),
+    "pinn": DemonstrationRow("pinn", "a plain physics-informed network, for comparison", "10 s", "90 s"),
 }
 """By the name in the table, in the order in which they are fitted; the report is of the first."""
 

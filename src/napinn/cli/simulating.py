@@ -22,7 +22,7 @@ Named = TypeVar("Named")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedCorruption:
     """A corruption by its words on the command line."""
 
     noise: str
@@ -63,7 +63,7 @@ def _named(word: str, table: Mapping[str, Named], kind: str) -> Named:
     return table[word]
 
 
-def simulate_command(name: str, wanted: Wanted, out: Path, overwrite: bool, as_json: bool) -> None:
+def simulate_command(name: str, wanted: WantedCorruption, out: Path, overwrite: bool, as_json: bool) -> None:
     benchmark = _named(name, BENCHMARKS, "benchmark")()
     endings = {"readings": (".csv", ".txt", ".dat"), "labels": (".csv",), "problem": (".yaml",)}
     output(out, endings["readings"], overwrite=overwrite)

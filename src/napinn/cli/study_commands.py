@@ -42,9 +42,9 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Write the readings of a benchmark, its problem file and, apart, the labels that only a simulation has."""
-    from napinn.cli.simulating import Wanted, simulate_command
+    from napinn.cli.simulating import WantedCorruption, simulate_command
 
-    wanted = Wanted(noise, outliers, outlier_style, tuple(fault or ()), seed)
+    wanted = WantedCorruption(noise, outliers, outlier_style, tuple(fault or ()), seed)
     simulate_command(benchmark, wanted, out, overwrite, json)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from napinn.cli.console import Console, prose
-from napinn.engines.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, SPLINE_DENSITIES, Entry
+from napinn.engines.catalogue import BACKBONES, DENSITIES, LOSSES, METHODS, SPLINE_DENSITIES, CatalogueEntry
 
 
 def methods_command(as_json: bool) -> None:
@@ -33,11 +33,11 @@ def backbones_command(as_json: bool) -> None:
     _show("backbones", BACKBONES, counts)
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _described(entry: CatalogueEntry) -> dict[str, Any]:
     return {"summary": entry.summary, "source": entry.source}
 
 
-def _show(title: str, entries: Mapping[str, Entry], counts: dict[str, int]) -> None:
+def _show(title: str, entries: Mapping[str, CatalogueEntry], counts: dict[str, int]) -> None:
     columns = [title, *(["parameters"] if counts else []), "what it is", "from"]
     table = Table(*prose(*columns), box=None, pad_edge=False)
     for name, entry in entries.items():

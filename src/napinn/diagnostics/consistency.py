@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.data.robust import NEGLIGIBLE, robust_std
-from napinn.diagnostics.correlation import Agreement, agreement_of_places, agreement_of_records, local_bias
+from napinn.diagnostics.correlation import SignAgreement, agreement_of_places, agreement_of_records, local_bias
 from napinn.problem.equations import Derivative, wanted
 from napinn.results.intervals import Interval
 from napinn.results.result import FitResult
@@ -35,7 +35,7 @@ BEYOND = 2.0
 as high as both have seen."""
 
 
-def agreements(result: FitResult) -> dict[str, Agreement]:
+def agreements(result: FitResult) -> dict[str, SignAgreement]:
     """By measured field, how far neighbouring misfits agree in sign: along records or between nearest places, whichever
     agrees more. Fields whose misfits are negligible beside their variation are left out."""
     readings, problem = result.readings, result.problem
@@ -56,7 +56,7 @@ def agreements(result: FitResult) -> dict[str, Agreement]:
     return found
 
 
-def correlated(agreement: Agreement) -> bool:
+def correlated(agreement: SignAgreement) -> bool:
     return bool(agreement.mean > ALIKE and agreement.errors > ALIKE_ERRORS)
 
 

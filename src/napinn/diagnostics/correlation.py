@@ -23,7 +23,7 @@ SAME_PLACE = 1e-9
 
 
 @dataclass(frozen=True)
-class Agreement:
+class SignAgreement:
     """The mean product of the signs of neighbouring misfits: 0 for noise, 1 where all neighbours agree."""
 
     mean: float
@@ -61,7 +61,7 @@ def nearest_pairs(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first[found], other[found]
 
 
-def agreement_of_places(places: np.ndarray, misfits: np.ndarray) -> Agreement | None:
+def agreement_of_places(places: np.ndarray, misfits: np.ndarray) -> SignAgreement | None:
     """Of each misfit with that of the nearest reading elsewhere; every pair counts once. `places` are (n, d) in units
     of the box, `misfits` (n,). None where there are too few pairs."""
     first, other = nearest_pairs(places[:MOST])
@@ -69,7 +69,7 @@ def agreement_of_places(places: np.ndarray, misfits: np.ndarray) -> Agreement | 
     return _agreement(signs_of(misfits[:MOST]), pairs[0], pairs[1], "places")
 
 
-def agreement_of_records(readings: Readings, misfits: np.ndarray, chosen: np.ndarray) -> Agreement | None:
+def agreement_of_records(readings: Readings, misfits: np.ndarray, chosen: np.ndarray) -> SignAgreement | None:
     """Of each misfit with the next one in the record of the same sensor; `chosen` are the numbers of readings of one
     field. None where nothing says what came before what, or where records are too short."""
     axis = readings.order_axis
@@ -81,14 +81,14 @@ def agreement_of_records(readings: Readings, misfits: np.ndarray, chosen: np.nda
     return _agreement(signs_of(misfits[chosen]), order[same], order[same + 1], "records")
 
 
-def _agreement(signs: np.ndarray, first: np.ndarray, second: np.ndarray, along: str) -> Agreement | None:
+def _agreement(signs: np.ndarray, first: np.ndarray, second: np.ndarray, along: str) -> SignAgreement | None:
     if len(first) < FEWEST:
         return None
-    return Agreement(float(np.mean(signs[first] * signs[second])), len(first), along)
+    return SignAgreement(float(np.mean(signs[first] * signs[second])), len(first), along)
 
 
 @dataclass(frozen=True, eq=False)
-class Bias:
+class BiasedCell:
     """The cell in which misfits lie on one side most improbably."""
 
     members: np.ndarray
@@ -99,7 +99,7 @@ class Bias:
     """Of as large an excess of one sign in any of the cells, if misfits were independent."""
 
 
-def local_bias(places: np.ndarray, misfits: np.ndarray) -> Bias | None:
+def local_bias(places: np.ndarray, misfits: np.ndarray) -> BiasedCell | None:
     """The most improbable cell of readings at `places`, (n, d) in units of the box; None where there are too few."""
     cells = list(_cells(places, np.arange(len(places))))
     if not cells:
@@ -113,7 +113,7 @@ def local_bias(places: np.ndarray, misfits: np.ndarray) -> Bias | None:
     chances = np.minimum(2.0 * bdtr(rarer, counts, 0.5), 1.0)
     worst = int(np.argmin(chances))
     shift = float(np.median(misfits[cells[worst]]) - np.median(misfits))
-    return Bias(cells[worst], shift, min(1.0, len(cells) * float(chances[worst])))
+    return BiasedCell(cells[worst], shift, min(1.0, len(cells) * float(chances[worst])))
 
 
 def _positive(signs: np.ndarray) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from napinn.data.readings import Readings, order_axis
 from napinn.problem import Problem
-from napinn.problem.equations import Derivative, Equation, Leaf, Terms, Unknown, wanted
+from napinn.problem.equations import Derivative, Equation, Leaf, Terms, UnknownLeaf, wanted
 
 SAMPLES = 40
 """Random points of a rank test; more than any problem file has unknowns and fields that could depend on each
@@ -204,7 +204,7 @@ class _Changes:
 
     def along_unknowns(self) -> np.ndarray:
         """(samples, equations, unknowns)."""
-        rows = [[_column(each.get(Unknown(name), 0.0)) for name in self.unknowns] for each in self.partials]
+        rows = [[_column(each.get(UnknownLeaf(name), 0.0)) for name in self.unknowns] for each in self.partials]
         return np.moveaxis(np.asarray(rows), 2, 0)
 
     def along_field(self, field: str, moved: Mapping[Terms, np.ndarray]) -> np.ndarray:

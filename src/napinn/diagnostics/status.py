@@ -14,7 +14,7 @@ from napinn.diagnostics.exchange import exchange_sentences
 from napinn.diagnostics.identifiability import free_level_sentences, undeterminable
 from napinn.diagnostics.noise_level import uneven_noise
 from napinn.noise.law import IMPOSSIBLE
-from napinn.problem.equations import Unknown, wanted
+from napinn.problem.equations import UnknownLeaf, wanted
 from napinn.results.intervals import Uncertainty
 from napinn.results.result import FitResult, FitStatus
 
@@ -224,6 +224,6 @@ def sensitivities(result: FitResult) -> np.ndarray:
     rows = []
     for (equation, where, values), unit in zip(places, model.equation_units, strict=True):
         _, partials = problem.linearised(equation, where, values, result.found)
-        columns = [np.broadcast_to(partials.get(Unknown(name), 0.0), PROBES) for name in problem.unknowns]
+        columns = [np.broadcast_to(partials.get(UnknownLeaf(name), 0.0), PROBES) for name in problem.unknowns]
         rows.append(np.stack(columns, axis=1) / unit)
     return np.concatenate(rows) * model.unknown_units

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from napinn.errors import InputError
-from napinn.problem.equations import Constant, Coordinate, Derivative, Given, Unknown
+from napinn.problem.equations import Constant, Coordinate, Derivative, Given, UnknownLeaf
 from napinn.problem.equations.tree import Call, Expression, Number, Power, Product, Sum, integer_exponent
 
 MOST_MONOMIALS = 2000
@@ -33,7 +33,7 @@ class Opaque:
         return hash((self.name, self.arguments))
 
 
-Atom = Coordinate | Derivative | Constant | Given | Unknown | Opaque
+Atom = Coordinate | Derivative | Constant | Given | UnknownLeaf | Opaque
 Monomial = frozenset[tuple[Atom, int]]
 Polynomial = dict[Monomial, float]
 ONE: Monomial = frozenset()
@@ -60,7 +60,7 @@ def polynomial(node: Expression) -> Polynomial:
         case Call(function, arguments):
             inner = tuple(_sorted(polynomial(argument)) for argument in arguments)
             return _atom(Opaque(function, inner, node))
-        case Coordinate() | Derivative() | Constant() | Given() | Unknown():
+        case Coordinate() | Derivative() | Constant() | Given() | UnknownLeaf():
             return _atom(node)
         case _:
             raise TypeError(f"{type(node).__name__} is no part of a written term")
@@ -173,7 +173,7 @@ def _slope(atom: Atom, axis: str, coordinates: tuple[str, ...]) -> Polynomial:
             return _atom(Derivative(field, (tuple(sorted((*axes, axis), key=coordinates.index)),)))
         case Coordinate(name):
             return {ONE: 1.0} if name == axis else {}
-        case Constant() | Unknown():
+        case Constant() | UnknownLeaf():
             return {}
         case _:
             raise InputError(

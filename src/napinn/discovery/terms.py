@@ -22,7 +22,7 @@ from napinn.discovery.polynomial import (
     tree,
 )
 from napinn.errors import InputError
-from napinn.problem.equations import Derivative, Names, Unknown, parse_expression, show
+from napinn.problem.equations import Derivative, Names, UnknownLeaf, parse_expression, show
 from napinn.problem.equations.tree import Call, Constant, Coordinate, Expression, Given, Number, Power, Product, Sum
 
 MOST_TERMS = 100
@@ -62,7 +62,7 @@ def read_term(text: str, names: Names) -> Term:
     normal = polynomial(node) if found is None else found
     if not normal:
         raise InputError(f"term '{written}' is zero; remove it.")
-    if any(isinstance(part, Unknown) for part in _atoms(normal)):
+    if any(isinstance(part, UnknownLeaf) for part in _atoms(normal)):
         raise InputError(f"term '{written}' contains an unknown; terms hold fields and coordinates, and napinn finds "
                          "the coefficient of each.")  # fmt: skip
     axes, flux, factor = _integrable(normal, names.coordinates)
@@ -151,7 +151,7 @@ def spell(node: Expression) -> str:
     match node:
         case Number(value):
             return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-        case Constant(name, _) | Coordinate(name) | Unknown(name) | Given(name, _):
+        case Constant(name, _) | Coordinate(name) | UnknownLeaf(name) | Given(name, _):
             return name
         case Derivative(field, ((*axes,),)):
             return _partial(field, tuple(axes)) if axes else field

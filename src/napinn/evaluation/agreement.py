@@ -8,7 +8,7 @@ from napinn.results.result import FitResult
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RerunAgreement:
     identical: bool
     """Whether field, noise law and unknowns are the same to the last bit."""
     verdicts_that_differ: int
@@ -18,7 +18,7 @@ class Agreement:
     """The difference of each unknown, as a share of itself."""
 
 
-def agreement(first: FitResult, second: FitResult) -> Agreement:
+def agreement(first: FitResult, second: FitResult) -> RerunAgreement:
     """How two runs of one request compare.
 
     :param first: The earlier fit.
@@ -29,7 +29,7 @@ def agreement(first: FitResult, second: FitResult) -> Agreement:
     )
     tiny = np.finfo(float).tiny
     scale = max(float(np.ptp(first.predicted)), tiny)
-    return Agreement(
+    return RerunAgreement(
         bool(alike and first.unknowns == second.unknowns),
         int((first.flagged != second.flagged).sum()),
         float(np.abs(first.predicted - second.predicted).max()) / scale,

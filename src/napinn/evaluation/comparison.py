@@ -37,7 +37,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredFit:
     """One fit and how well it predicts some readings."""
 
     name: str
@@ -110,7 +110,7 @@ def _without(readings: Readings, held: np.ndarray) -> Readings:
     return replace(readings.only(~held), table=table.reset_index(drop=True), rows=row, flags=flags)
 
 
-def score(name: str, result: FitResult, readings: Readings) -> Scored:
+def score(name: str, result: FitResult, readings: Readings) -> ScoredFit:
     predicted = result.field(readings.points)[np.arange(len(readings)), readings.field_index]
     misfits = readings.values - predicted
     standard = readings.standard(misfits, result.readings)
@@ -121,7 +121,7 @@ def score(name: str, result: FitResult, readings: Readings) -> Scored:
         if name in result.noise
     ]
     log_density = float(np.median(np.concatenate(found))) if found else None
-    return Scored(name, result, misfits, readings.field_index, log_density)
+    return ScoredFit(name, result, misfits, readings.field_index, log_density)
 
 
 def compare(
@@ -130,7 +130,7 @@ def compare(
     methods: Mapping[str, Recipe],
     seed: int = 0,
     progress: Callable[[str], Callable[[Snapshot], None]] | None = None,
-) -> tuple[Split, list[Scored]]:
+) -> tuple[Split, list[ScoredFit]]:
     """Fit every method to the same part of the readings and score it on the rest.
 
     An interrupt (Ctrl-C) ends it with the methods that are done, and last the one that was not.
@@ -159,17 +159,17 @@ def compare(
     return parts, ranked(scored)
 
 
-def ranked(scored: list[Scored]) -> list[Scored]:
+def ranked(scored: list[ScoredFit]) -> list[ScoredFit]:
     """By median misfit; with several fields by the mean of each in units of the best fit's own.
 
     A fit that was interrupted comes last: what it would have come to is not known."""
     best = {name: min(each.median_misfits[name] for each in scored) for name in scored[0].median_misfits}
 
-    def mean(each: Scored) -> float:
+    def mean(each: ScoredFit) -> float:
         return float(np.mean([each.median_misfits[name] / max(least, 1e-300) for name, least in best.items()]))
 
     return sorted(scored, key=lambda each: (each.result.status is FitStatus.INTERRUPTED, mean(each)))
 
 
-def table(scored: list[Scored]) -> pd.DataFrame:
+def table(scored: list[ScoredFit]) -> pd.DataFrame:
     return pd.DataFrame([each.row() for each in scored])

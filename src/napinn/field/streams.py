@@ -46,7 +46,7 @@ Flow = Array | Stream
 
 
 @runtime_checkable
-class Smooth(Protocol):
+class SmoothFunction(Protocol):
     """An elementwise function that knows its first two derivatives."""
 
     def __call__(self, x: Array) -> Array: ...
@@ -80,7 +80,7 @@ def shift_and_scale(x: Flow, shift: Float[Array, " w"], factor: Float[Array, " w
     return _throughout(x, (x.value + shift[None]) * factor[None], lambda derivative: derivative * factor[None])
 
 
-def elementwise(x: Flow, function: Smooth) -> Flow:
+def elementwise(x: Flow, function: SmoothFunction) -> Flow:
     if not isinstance(x, Stream):
         return function(x)
     value, slope, curve = function.with_derivatives(x.value)

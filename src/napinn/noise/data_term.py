@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from napinn.noise.density import Density, Standard
 
 
-class Scored(eqx.Module):
+class ScoredMisfits(eqx.Module):
     """Misfits as law and gate see them; nothing of it sends a gradient into the network."""
 
     owner: Int[Array, " n"]
@@ -51,11 +51,11 @@ class DataTerm(abc.ABC):
         """The value where no law takes part; `kept` is 0 for readings that do not count."""
 
     @abc.abstractmethod
-    def gated_value(self, misfit: Float[Array, " n"], scored: Scored) -> Float[Array, ""]:
+    def gated_value(self, misfit: Float[Array, " n"], scored: ScoredMisfits) -> Float[Array, ""]:
         """The value where law and gate take part; its gradient is what training follows."""
 
     @abc.abstractmethod
-    def rejection(self, still: Float[Array, " n"], scored: Scored, cost: Float[Array, ""]) -> Float[Array, ""]:
+    def rejection(self, still: Float[Array, " n"], scored: ScoredMisfits, cost: Float[Array, ""]) -> Float[Array, ""]:
         """What the gate learns from beside the value.
 
         Args:
@@ -65,7 +65,7 @@ class DataTerm(abc.ABC):
         """
 
     @abc.abstractmethod
-    def score(self, misfit: Float[Array, " n"], scored: Scored | None) -> Float[Array, " n"]:
+    def score(self, misfit: Float[Array, " n"], scored: ScoredMisfits | None) -> Float[Array, " n"]:
         """The derivative of n times the value by each misfit, with law and gate fixed and before `location` applies."""
 
     @abc.abstractmethod

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from napinn.noise.data_term import DataTerm, Location, Scored
+from napinn.noise.data_term import DataTerm, Location, ScoredMisfits
 from napinn.noise.density import Density
 from napinn.noise.density.scale import members
 from napinn.noise.law import IMPOSSIBLE
@@ -50,7 +50,7 @@ class Likelihood(DataTerm):
     def plain_value(self, misfit: Float[Array, " n"], kept: Float[Array, " n"] | None) -> Float[Array, ""]:
         raise TypeError("a phase has the likelihood as its loss but learns no law")
 
-    def gated_value(self, misfit: Float[Array, " n"], scored: Scored) -> Float[Array, ""]:
+    def gated_value(self, misfit: Float[Array, " n"], scored: ScoredMisfits) -> Float[Array, ""]:
         """Absolute misfits have the weight that the noise does not have."""
         assert scored.slope is not None
         owner, standard, log_prob, share = scored.owner, scored.standard, scored.log_prob, scored.noise_share
@@ -69,11 +69,11 @@ class Likelihood(DataTerm):
         likelihood = value + jnp.mean(score * moved)
         return share * likelihood + (1.0 - share) * jnp.mean(jnp.abs(misfit)) + hold
 
-    def rejection(self, still: Float[Array, " n"], scored: Scored, cost: Float[Array, ""]) -> Float[Array, ""]:
+    def rejection(self, still: Float[Array, " n"], scored: ScoredMisfits, cost: Float[Array, ""]) -> Float[Array, ""]:
         """The gate gives verdicts only, so it learns on misfits that stand still."""
         return jnp.mean(scored.weights * scored.standard(still, scored.owner) ** 2) + cost
 
-    def score(self, misfit: Float[Array, " n"], scored: Scored | None) -> Float[Array, " n"]:
+    def score(self, misfit: Float[Array, " n"], scored: ScoredMisfits | None) -> Float[Array, " n"]:
         assert scored is not None
         free = replace(self, profiled=False, anchor=0.0)
         return len(misfit) * jax.grad(lambda moved: free.gated_value(moved, scored))(misfit)

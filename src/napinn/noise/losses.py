@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from napinn.errors import InputError
-from napinn.noise.data_term import DataTerm, Location, Scored
+from napinn.noise.data_term import DataTerm, Location, ScoredMisfits
 from napinn.noise.density import Density
 
 
@@ -27,13 +27,13 @@ class Loss(DataTerm):
         each = self(misfit)
         return jnp.mean(each) if kept is None else jnp.sum(kept * each) / jnp.maximum(jnp.sum(kept), 1.0)
 
-    def gated_value(self, misfit: Float[Array, " n"], scored: Scored) -> Float[Array, ""]:
+    def gated_value(self, misfit: Float[Array, " n"], scored: ScoredMisfits) -> Float[Array, ""]:
         return jnp.mean(scored.weights * self(misfit))
 
-    def rejection(self, still: Float[Array, " n"], scored: Scored, cost: Float[Array, ""]) -> Float[Array, ""]:
+    def rejection(self, still: Float[Array, " n"], scored: ScoredMisfits, cost: Float[Array, ""]) -> Float[Array, ""]:
         return cost
 
-    def score(self, misfit: Float[Array, " n"], scored: Scored | None) -> Float[Array, " n"]:
+    def score(self, misfit: Float[Array, " n"], scored: ScoredMisfits | None) -> Float[Array, " n"]:
         slope = jax.vmap(jax.grad(lambda one: jnp.sum(self(one[None]))))(misfit)
         return slope if scored is None else scored.weights * slope
 

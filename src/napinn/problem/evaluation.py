@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from napinn.problem.equations import Applied, Constant, Coordinate, Derivative, Given, Leaf, Unknown, Varying, namespace
+from napinn.problem.equations import (
+    Applied,
+    Constant,
+    Coordinate,
+    Derivative,
+    Given,
+    Leaf,
+    UnknownLeaf,
+    Varying,
+    namespace,
+)
 from napinn.problem.tables import Table
 
 
@@ -30,7 +40,7 @@ def leaf_values(
                 return places[name]
             case Derivative() | Applied():
                 return derivative(leaf)
-            case Unknown(name):
+            case UnknownLeaf(name):
                 return unknowns[name]
             case Varying(name, axes, along):
                 grids = np.broadcast_arrays(*(np.asarray(places[axis], float) for axis in axes))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from napinn.data.readings.columns import MARK
 from napinn.problem.equations import Equation
 from napinn.problem.equations.equation import from_tree
-from napinn.problem.equations.tree import Derivative, Expression, Unknown, with_children
+from napinn.problem.equations.tree import Derivative, Expression, UnknownLeaf, with_children
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def in_experiment(equation: Equation, experiment: str, unknowns: Iterable[str]) 
         match node:
             case Derivative(name, terms):
                 return Derivative(of_experiment(name, experiment), terms)
-            case Unknown(name) if of_experiment(name, experiment) in own:
-                return Unknown(of_experiment(name, experiment))
+            case UnknownLeaf(name) if of_experiment(name, experiment) in own:
+                return UnknownLeaf(of_experiment(name, experiment))
             case _:
                 return with_children(node, renamed)
 

@@ -25,6 +25,7 @@ from napinn.problem.equations import (
     Operator,
     PointFunction,
     Terms,
+    UnknownLeaf,
     bind,
     bind_condition,
     evaluate,
@@ -38,7 +39,6 @@ from napinn.problem.equations import (
     value_and_partials,
     wanted,
 )
-from napinn.problem.equations import Unknown as UnknownLeaf
 from napinn.problem.evaluation import leaf_values
 from napinn.problem.experiment import Experiment, in_experiment, plain, plain_names
 from napinn.problem.notebook import as_html

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from napinn.evaluation.comparison import Scored
+from napinn.evaluation.comparison import ScoredFit
 from napinn.problem.equations import symbol
 from napinn.report.figures import new_figure
 from napinn.report.labels import label
@@ -15,7 +15,7 @@ SHADES = ("#1f2937", "#3b6ea5", "#c2410c", "#6b7280", "#7c5cbf", "#2f6f4f")
 MARKS = "osD^vP"
 
 
-def draw_comparison(scored: Sequence[Scored]) -> tuple[Axes, ...]:
+def draw_comparison(scored: Sequence[ScoredFit]) -> tuple[Axes, ...]:
     """The share of readings within a given misfit, one panel a field, then one panel a coefficient."""
     problem = scored[0].result.problem
     unknowns = list(problem.unknowns)

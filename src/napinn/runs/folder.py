@@ -38,8 +38,8 @@ from napinn.runs.request import (
     TABLES,
     RunExtras,
     read_extras,
-    read_readings,
     read_request,
+    read_saved_readings,
     request_of,
     write_readings,
     write_request,
@@ -226,7 +226,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     """
     folder = Path(folder)
     description = read_settings(folder / RESULT)
-    table = read_readings(folder)
+    table = read_saved_readings(folder)
     _check_model(folder)
     request = request_of(description, folder, table, problem)
     annotated = _annotations(table, request.readings)

@@ -101,7 +101,7 @@ def _written_as_parquet(table: pd.DataFrame, path: Path) -> bool:
     return False
 
 
-def read_readings(folder: Path) -> pd.DataFrame:
+def read_saved_readings(folder: Path) -> pd.DataFrame:
     """The table of a run, as text or as Parquet."""
     many = folder / MANY_READINGS
     return read_parquet(many) if many.exists() else read_csv(folder / READINGS)
@@ -115,7 +115,7 @@ def read_request(folder: Path, problem: Problem | None = None) -> Request:
     if not names:
         check_run(folder)
         raise InputError(f"{folder} is not the folder of a run: it has neither result.json nor {REQUEST}.")
-    return request_of(read_settings(folder / names[0]), folder, read_readings(folder), problem)
+    return request_of(read_settings(folder / names[0]), folder, read_saved_readings(folder), problem)
 
 
 def request_of(settings: Mapping[str, Any], folder: Path, table: pd.DataFrame, problem: Problem | None) -> Request:

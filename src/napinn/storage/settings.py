@@ -10,7 +10,12 @@ from typing import Any, get_args, get_origin
 
 from napinn.errors import InputError
 
-CLASSES: Mapping[str, str] = {"PhaseKind": "Kind", "RunExtras": "Wishes"}
+CLASSES: Mapping[str, str] = {
+    "ConstantRate": "Constant",
+    "CosineRate": "Cosine",
+    "PhaseKind": "Kind",
+    "RunExtras": "Wishes",
+}
 """By the name of a class today, its name in files. Files and the keys of finished jobs hold names, so a class that is
 renamed keeps its name there."""
 ENTRIES: Mapping[str, Mapping[str, str]] = {

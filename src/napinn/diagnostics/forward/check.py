@@ -21,7 +21,7 @@ from napinn.diagnostics.calibration import CENTRAL, central_share, probabilities
 from napinn.diagnostics.findings import Check, CheckOutcome
 from napinn.diagnostics.forward.dispersion import wave_growth
 from napinn.diagnostics.forward.evolution import Evolution, Obstacle, evolution_of
-from napinn.diagnostics.forward.method_of_lines import Lines, lines_of
+from napinn.diagnostics.forward.method_of_lines import MethodOfLines, lines_of
 from napinn.diagnostics.forward.solver import Solver, Trajectory, apart
 from napinn.results.model import FittedModel
 from napinn.results.result import FitResult
@@ -52,7 +52,7 @@ LARGEST_STATE = {1: 1100, 2: 9000}
 class Forward:
     """A solution that could be computed."""
 
-    lines: Lines
+    lines: MethodOfLines
     course: Trajectory
     how: str
     """How it was solved, the beginning of a sentence."""
@@ -108,7 +108,7 @@ def _cannot(found: str) -> Check:
 
 def solve(evolution: Evolution, model: FittedModel, unknowns: Mapping[str, float]) -> Forward | Obstacle:
     """The solution over the whole box, or over windows where a small change of anything moves it far."""
-    first = Lines(evolution, model, lines_of(evolution, NODES[len(evolution.spaces)]))
+    first = MethodOfLines(evolution, model, lines_of(evolution, NODES[len(evolution.spaces)]))
     if wave_growth(first, unknowns).ill_posed:
         return Obstacle(
             "with the coefficients found they are ill posed: short waves grow without bound, as with a negative "
@@ -194,7 +194,7 @@ def _resolved(
     dimensions = len(evolution.spaces)
     nodes = NODES[dimensions]
     while True:
-        lines = Lines(evolution, model, lines_of(evolution, nodes))
+        lines = MethodOfLines(evolution, model, lines_of(evolution, nodes))
         stiff = wave_growth(lines, unknowns).stiff
         solver = Solver(lines, stiff)
         course = solver.over(unknowns)

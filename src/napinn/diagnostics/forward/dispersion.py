@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.diagnostics.forward.method_of_lines import Lines
+from napinn.diagnostics.forward.method_of_lines import MethodOfLines
 
 PROBES = 256
 """Random points of the box at which the growth of waves is computed; the fastest counts."""
@@ -29,7 +29,7 @@ class WaveGrowth:
     stiff: bool
 
 
-def wave_growth(lines: Lines, unknowns: Mapping[str, float]) -> WaveGrowth:
+def wave_growth(lines: MethodOfLines, unknowns: Mapping[str, float]) -> WaveGrowth:
     """What the finest waves on a grid do, along each axis and along all of them."""
     evolution = lines.evolution
     slopes = _slopes(lines, unknowns)
@@ -46,7 +46,7 @@ def wave_growth(lines: Lines, unknowns: Mapping[str, float]) -> WaveGrowth:
     return WaveGrowth(ill_posed, fastest > STIFF)
 
 
-def _slopes(lines: Lines, unknowns: Mapping[str, float]) -> np.ndarray:
+def _slopes(lines: MethodOfLines, unknowns: Mapping[str, float]) -> np.ndarray:
     """(fields, needs, points): how what is solved for follows each of the derivatives that it depends on."""
     evolution, problem = lines.evolution, lines.evolution.problem
     points = np.random.default_rng(0).uniform(problem.lows, problem.highs, (PROBES, len(problem.lows)))
@@ -56,7 +56,7 @@ def _slopes(lines: Lines, unknowns: Mapping[str, float]) -> np.ndarray:
     return evolution.slopes(places, known, unknowns)
 
 
-def _eigenvalues(lines: Lines, slopes: np.ndarray, waves: np.ndarray) -> np.ndarray:
+def _eigenvalues(lines: MethodOfLines, slopes: np.ndarray, waves: np.ndarray) -> np.ndarray:
     """Of the matrix that carries waves of these numbers along the axes, at points all over the box."""
     evolution = lines.evolution
     size = len(evolution.state)

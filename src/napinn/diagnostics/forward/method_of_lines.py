@@ -83,7 +83,7 @@ def lines_of(evolution: Evolution, nodes: int) -> tuple[Line, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class MethodOfLines:
     """An evolution on a grid. The state is a row a component and a column a moving node, in the fields' own units."""
 
     evolution: Evolution

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from napinn.diagnostics.forward.method_of_lines import Lines
+from napinn.diagnostics.forward.method_of_lines import MethodOfLines
 
 NUMBERS, FEWEST_INSTANTS, MOST_INSTANTS = 200_000, 32, 1024
 """How many numbers of a field a solution keeps, and from how many instants."""
@@ -72,7 +72,7 @@ def apart(first: np.ndarray, second: np.ndarray, field: np.ndarray) -> np.ndarra
 
 @dataclass(frozen=True, eq=False)
 class Solver:
-    lines: Lines
+    lines: MethodOfLines
     stiff: bool
 
     def over(self, unknowns: Mapping[str, float], windows: int = 1, shift: float = 0.0) -> Trajectory:

@@ -6,7 +6,7 @@ import numpy as np
 
 from napinn.diagnostics.sensors.changes import Step
 from napinn.diagnostics.sensors.models import MATTERS, MODELS, Explained
-from napinn.diagnostics.sensors.records import Record, Units
+from napinn.diagnostics.sensors.records import NumberUnits, SensorRecord
 from napinn.diagnostics.sensors.stuck import Stretch
 from napinn.results.verdicts import SensorVerdict, Verdict
 
@@ -19,7 +19,7 @@ def counted(count: int) -> str:
     return f"{count} reading{'s' * (count != 1)}"
 
 
-def sentence(found: Explained, number: int, units: Units) -> SensorVerdict:
+def sentence(found: Explained, number: int, units: NumberUnits) -> SensorVerdict:
     """The verdict on one sensor, with what it rests on."""
     record, verdict = found.records[number], found.verdict(number)
     bad = np.ones(len(record), bool) if verdict.faulty and verdict is not Verdict.NOISY else np.zeros(len(record), bool)
@@ -40,7 +40,7 @@ def sentence(found: Explained, number: int, units: Units) -> SensorVerdict:
     return SensorVerdict(record.sensor, units.field, verdict, text, record.numbers[bad])
 
 
-def _throughout(found: Explained, number: int, verdict: Verdict, units: Units) -> str:
+def _throughout(found: Explained, number: int, verdict: Verdict, units: NumberUnits) -> str:
     """Of a sensor that is the same all along its record."""
     count = counted(len(found.records[number]))
     offset = found.sizes[0]
@@ -67,14 +67,14 @@ def _throughout(found: Explained, number: int, verdict: Verdict, units: Units) -
             )
 
 
-def _step(found: Explained, record: Record, step: Step, units: Units) -> str:
+def _step(found: Explained, record: SensorRecord, step: Step, units: NumberUnits) -> str:
     inside = int(step.when.inside.sum())
     text = f"reads {_too(step.inside, units)} {_when(record, step, units)} ({inside} of {counted(len(record))}"
     beside = f"{units.amount(step.outside, 2)} otherwise"
     return f"{text}; {beside})" if abs(step.outside) > MATTERS * found.noise else f"{text})"
 
 
-def _drift(found: Explained, number: int, units: Units) -> str:
+def _drift(found: Explained, number: int, units: NumberUnits) -> str:
     record, line = found.records[number], found.lines[MODELS.index(Verdict.DRIFTING)]
     assert record.times is not None
     rise, start = float(line.rises[number]), float(line.levels[number]) - found.level
@@ -84,7 +84,7 @@ def _drift(found: Explained, number: int, units: Units) -> str:
     return f"{text} ({counted(len(record))})"
 
 
-def _gain(found: Explained, number: int, units: Units) -> str:
+def _gain(found: Explained, number: int, units: NumberUnits) -> str:
     record, line = found.records[number], found.lines[MODELS.index(Verdict.GAIN)]
     reach = float(np.ptp(record.predicted))
     gain = 1.0 + float(line.rises[number]) / reach
@@ -98,7 +98,7 @@ def _gain(found: Explained, number: int, units: Units) -> str:
     )
 
 
-def _when(record: Record, step: Step, units: Units) -> str:
+def _when(record: SensorRecord, step: Step, units: NumberUnits) -> str:
     """From when to when: an end that is that of the record is left out."""
     assert record.times is not None
     first, last = record.times[step.when.start], record.times[step.when.stop - 1]
@@ -107,11 +107,13 @@ def _when(record: Record, step: Step, units: Units) -> str:
     return f"until {units.instant(last)}" if step.when.start == 0 else f"over {units.span(first, last)}"
 
 
-def _too(off: float, units: Units) -> str:
+def _too(off: float, units: NumberUnits) -> str:
     return f"{units.amount(abs(off))} too {'high' if off > 0.0 else 'low'}"
 
 
-def stuck_sentence(record: Record, rest: Record, stretches: Sequence[Stretch], units: Units) -> SensorVerdict:
+def stuck_sentence(
+    record: SensorRecord, rest: SensorRecord, stretches: Sequence[Stretch], units: NumberUnits
+) -> SensorVerdict:
     """The verdict on a sensor that is stuck in these stretches; `rest` is what is outside them."""
     longest = max(stretches, key=lambda stretch: stretch.stop - stretch.start)
     assert record.times is not None

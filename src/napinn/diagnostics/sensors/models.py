@@ -21,13 +21,13 @@ import numpy as np
 
 from napinn.diagnostics.sensors.changes import CHANGE_COSTS, Change, Step, best_change, sharpened
 from napinn.diagnostics.sensors.noisy import find_bursts, noisy_sensors
-from napinn.diagnostics.sensors.records import Record, negligible
+from napinn.diagnostics.sensors.records import SensorRecord, negligible
 from napinn.diagnostics.sensors.robust import (
     SCALE_TO_STD,
     TINY,
     Compared,
-    Groups,
-    Lines,
+    FittedLines,
+    SensorGroups,
     compared,
     effective_share,
     normal_bar,
@@ -54,10 +54,10 @@ MOVES_FROM = 5.0
 class Explained:
     """The sensors of one field, each under every model."""
 
-    records: Sequence[Record]
+    records: Sequence[SensorRecord]
     noise: float
     """Deviation of the typical sensor's noise."""
-    lines: tuple[Lines, ...]
+    lines: tuple[FittedLines, ...]
     """One for each of `MODELS`."""
     sizes: tuple[Compared, ...]
     steps: tuple[Step | None, ...]
@@ -87,9 +87,9 @@ class Explained:
         return float(np.median(self.lines[0].levels))
 
 
-def explained(records: Sequence[Record], chance: float) -> Explained:
+def explained(records: Sequence[SensorRecord], chance: float) -> Explained:
     """All models of all sensors of a field; `chance` is that of a single false alarm."""
-    groups = Groups(np.array([len(record) for record in records]))
+    groups = SensorGroups(np.array([len(record) for record in records]))
     misfits = np.concatenate([record.misfits for record in records])
     scores, floor = normal_scores(misfits), max(negligible(records), TINY)
     changes = [
@@ -147,7 +147,7 @@ def _followed(
     return follows, sizes, np.where((follows < 0) & (ratios > APART), ratios, 0.0)
 
 
-def _along(records: Sequence[Record], changes: Sequence[Change | None], floor: float) -> list[np.ndarray]:
+def _along(records: Sequence[SensorRecord], changes: Sequence[Change | None], floor: float) -> list[np.ndarray]:
     """What the misfits are a line along under each model, from 0 to 1 within each record; 0 where it does not apply."""
     parts: list[list[np.ndarray]] = [[], [], [], []]
     for record, change in zip(records, changes, strict=True):
@@ -172,9 +172,9 @@ def _parameters(changes: Sequence[Change | None]) -> np.ndarray:
 
 
 def _sizes(
-    lines: Sequence[Lines],
+    lines: Sequence[FittedLines],
     along: Sequence[np.ndarray],
-    groups: Groups,
+    groups: SensorGroups,
     stds: np.ndarray,
     follows: np.ndarray,
 ) -> tuple[Compared, ...]:
@@ -192,7 +192,7 @@ def _sizes(
 
 
 def _steps(
-    records: Sequence[Record], lines: Sequence[Lines], changes: Sequence[Change | None]
+    records: Sequence[SensorRecord], lines: Sequence[FittedLines], changes: Sequence[Change | None]
 ) -> tuple[Step | None, ...]:
     """Of a record that changes once, the part further from the typical sensor's level is the fault."""
     centre, line = float(np.median(lines[0].levels)), lines[3]

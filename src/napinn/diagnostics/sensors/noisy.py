@@ -15,7 +15,7 @@ from napinn.diagnostics.sensors.robust import (
     FIELD_ERRORS,
     TINY,
     Compared,
-    Groups,
+    SensorGroups,
     compared,
     normal_bar,
     normal_scores,
@@ -27,7 +27,7 @@ NOISY_FROM = 2.0
 
 
 def noisy_sensors(
-    residuals: np.ndarray, stds: np.ndarray, groups: Groups, chance: float
+    residuals: np.ndarray, stds: np.ndarray, groups: SensorGroups, chance: float
 ) -> tuple[Compared, np.ndarray]:
     """Logarithms of the noise of all sensors beside each other, and whether each sensor is noisy.
 

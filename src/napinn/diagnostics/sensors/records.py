@@ -11,7 +11,7 @@ from napinn.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class SensorRecord:
     """All readings of one field by one sensor, in the order of time; of one instant, in the order of the table."""
 
     sensor: str
@@ -27,11 +27,11 @@ class Record:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def only(self, chosen: np.ndarray) -> "Record":
+    def only(self, chosen: np.ndarray) -> "SensorRecord":
         if chosen.all():
             return self
         times = None if self.times is None else self.times[chosen]
-        return Record(
+        return SensorRecord(
             self.sensor,
             self.numbers[chosen],
             times,
@@ -41,13 +41,13 @@ class Record:
         )
 
 
-def negligible(records: Sequence[Record]) -> float:
+def negligible(records: Sequence[SensorRecord]) -> float:
     """A misfit this small says nothing of a sensor, in the unit of the field."""
     return NEGLIGIBLE * robust_std(np.concatenate([record.predicted for record in records]))
 
 
 @dataclass(frozen=True)
-class Units:
+class NumberUnits:
     """How numbers of a field and of time are written."""
 
     field: str
@@ -73,13 +73,13 @@ def _after(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def units_of(problem: Problem, readings: Readings, field: str) -> Units:
+def units_of(problem: Problem, readings: Readings, field: str) -> NumberUnits:
     axis = readings.order_axis
     time = "" if axis is None else readings.coordinates[axis]
-    return Units(field, problem.unit_of(field) or "", time, problem.unit_of(time) or "")
+    return NumberUnits(field, problem.unit_of(field) or "", time, problem.unit_of(time) or "")
 
 
-def records_of(readings: Readings, predicted: np.ndarray, field: int) -> list[Record]:
+def records_of(readings: Readings, predicted: np.ndarray, field: int) -> list[SensorRecord]:
     """One record a sensor that reads the field, in the order in which sensors first appear."""
     chosen = np.flatnonzero(readings.field_index == field)
     if not chosen.size:
@@ -92,7 +92,7 @@ def records_of(readings: Readings, predicted: np.ndarray, field: int) -> list[Re
     order = np.lexsort(((np.zeros(len(chosen)) if times is None else times[chosen]), sensor))
     parts = np.split(chosen[order], np.flatnonzero(np.diff(sensor[order])) + 1)
     return [
-        Record(
+        SensorRecord(
             str(names[numbers[part[0]]]),
             part,
             None if times is None else times[part],

@@ -32,7 +32,7 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class SensorGroups:
     """Readings of all sensors one after the other: sums by sensor without a loop."""
 
     counts: np.ndarray
@@ -56,7 +56,7 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class FittedLines:
     """For each sensor the line level + rise · x, with the scale of what is left."""
 
     levels: np.ndarray
@@ -68,7 +68,7 @@ class Lines:
     """-2 log likelihood, up to a constant."""
 
 
-def _weighted_lines(y: np.ndarray, x: np.ndarray, weights: np.ndarray, groups: Groups) -> tuple[np.ndarray, ...]:
+def _weighted_lines(y: np.ndarray, x: np.ndarray, weights: np.ndarray, groups: SensorGroups) -> tuple[np.ndarray, ...]:
     total = groups.sum(weights)
     mean_x, mean_y = groups.sum(weights * x) / total, groups.sum(weights * y) / total
     around = x - groups.spread_out(mean_x)
@@ -78,7 +78,7 @@ def _weighted_lines(y: np.ndarray, x: np.ndarray, weights: np.ndarray, groups: G
     return mean_y - rises * mean_x, rises
 
 
-def robust_lines(y: np.ndarray, x: np.ndarray, groups: Groups, floor: float) -> Lines:
+def robust_lines(y: np.ndarray, x: np.ndarray, groups: SensorGroups, floor: float) -> FittedLines:
     """The line through each sensor's y that is likeliest under Student noise of a scale of its own, at least `floor`;
     x is of order one, and where it does not change the rise is zero."""
     centres = np.array([np.median(part) for part in groups.split(y)])
@@ -93,7 +93,7 @@ def robust_lines(y: np.ndarray, x: np.ndarray, groups: Groups, floor: float) -> 
         variances = np.maximum(groups.mean(weights * residuals**2), floor**2)
     ratios = residuals**2 / (FREEDOM * groups.spread_out(variances))
     deviances = groups.counts * np.log(variances) + (FREEDOM + 1.0) * groups.sum(np.log1p(ratios))
-    return Lines(levels, rises, np.sqrt(variances), residuals, deviances)
+    return FittedLines(levels, rises, np.sqrt(variances), residuals, deviances)
 
 
 def student_gain(residuals: np.ndarray, others: np.ndarray, scale: float) -> np.ndarray:
@@ -102,7 +102,7 @@ def student_gain(residuals: np.ndarray, others: np.ndarray, scale: float) -> np.
     return (FREEDOM + 1.0) / 2.0 * (np.log1p(others**2 / unit) - np.log1p(residuals**2 / unit))
 
 
-def score_gains(scores: np.ndarray, x: np.ndarray, groups: Groups) -> np.ndarray:
+def score_gains(scores: np.ndarray, x: np.ndarray, groups: SensorGroups) -> np.ndarray:
     """How much of -2 log likelihood a line through each sensor's scores saves beside the typical sensor's mean."""
     means = groups.mean(scores)
     level, rise = _weighted_lines(scores, x, np.ones(len(scores)), groups)
@@ -111,7 +111,7 @@ def score_gains(scores: np.ndarray, x: np.ndarray, groups: Groups) -> np.ndarray
     return groups.counts * np.log(np.maximum(plain, TINY) / np.maximum(left, TINY))
 
 
-def effective_share(residuals: Sequence[np.ndarray], groups: Groups) -> float:
+def effective_share(residuals: Sequence[np.ndarray], groups: SensorGroups) -> float:
     """How many independent readings one counts for, where misfits that follow each other are alike: from the first
     autocorrelation of the typical sensor, as if the others were its powers. Of several models' `residuals` those
     count that are least alike: the others hold a fault."""

@@ -11,7 +11,7 @@ import numpy as np
 from napinn.data.readings import Readings
 from napinn.diagnostics.sensors.evidence import counted, sentence, stuck_sentence
 from napinn.diagnostics.sensors.models import explained
-from napinn.diagnostics.sensors.records import Record, Units, records_of, units_of
+from napinn.diagnostics.sensors.records import NumberUnits, SensorRecord, records_of, units_of
 from napinn.diagnostics.sensors.stuck import without_stuck
 from napinn.problem import Problem
 from napinn.results.verdicts import SensorVerdict, Verdict
@@ -63,7 +63,7 @@ def suspects(
     return [numbers for _, numbers in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _judge_field(records: list[Record], units: Units, chance: float) -> list[SensorVerdict]:
+def _judge_field(records: list[SensorRecord], units: NumberUnits, chance: float) -> list[SensorVerdict]:
     stretches, rest = without_stuck(records, chance)
     judged = [number for number, record in enumerate(rest) if len(record) >= FEWEST_READINGS]
     found = explained([rest[number] for number in judged], chance) if len(judged) >= FEWEST_SENSORS else None
@@ -83,5 +83,5 @@ def _judge_field(records: list[Record], units: Units, chance: float) -> list[Sen
     return verdicts
 
 
-def _unjudged(record: Record, units: Units, verdict: Verdict, evidence: str) -> SensorVerdict:
+def _unjudged(record: SensorRecord, units: NumberUnits, verdict: Verdict, evidence: str) -> SensorVerdict:
     return SensorVerdict(record.sensor, units.field, verdict, evidence, np.zeros(0, int))

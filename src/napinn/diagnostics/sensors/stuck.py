@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.data.robust import robust_std
-from napinn.diagnostics.sensors.records import Record, negligible
+from napinn.diagnostics.sensors.records import SensorRecord, negligible
 
 SHORTEST = 4
 """Alike readings that make a stretch."""
@@ -44,7 +44,7 @@ class _Pairs:
     alike: np.ndarray
 
 
-def stuck_stretches(records: Sequence[Record], chance: float) -> list[list[Stretch]]:
+def stuck_stretches(records: Sequence[SensorRecord], chance: float) -> list[list[Stretch]]:
     """For each record its stretches, none where there is no order in time; `chance` is that of one false alarm."""
     if not records or records[0].times is None:
         return [[] for _ in records]
@@ -61,7 +61,7 @@ def stuck_stretches(records: Sequence[Record], chance: float) -> list[list[Stret
     return found
 
 
-def without_stuck(records: Sequence[Record], chance: float) -> tuple[list[list[Stretch]], list[Record]]:
+def without_stuck(records: Sequence[SensorRecord], chance: float) -> tuple[list[list[Stretch]], list[SensorRecord]]:
     """For each record its stretches, and the readings that are in none; the first of a stretch belongs to these, as
     the sensor took it and then stuck."""
     stretches = stuck_stretches(records, chance)
@@ -74,7 +74,7 @@ def without_stuck(records: Sequence[Record], chance: float) -> tuple[list[list[S
     return stretches, rest
 
 
-def _pairs(records: Sequence[Record], same: float) -> _Pairs:
+def _pairs(records: Sequence[SensorRecord], same: float) -> _Pairs:
     return _Pairs(
         np.concatenate([np.full(max(len(record) - 1, 0), number) for number, record in enumerate(records)]),
         np.concatenate([np.arange(len(record) - 1) for record in records]),
@@ -92,7 +92,7 @@ def _runs(alike: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _stretch(
-    record: Record, number: int, run: tuple[int, int], pairs: _Pairs, finest: float, chance: float, alone: bool
+    record: SensorRecord, number: int, run: tuple[int, int], pairs: _Pairs, finest: float, chance: float, alone: bool
 ) -> Stretch | None:
     start, stop = run
     field = record.predicted[start:stop]

@@ -19,21 +19,21 @@ STRETCHES = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class JackknifeGroups:
     label: np.ndarray
     """The number of each reading's group."""
     source: str
 
 
-def groups_of(readings: Readings, used: np.ndarray) -> Groups:
+def groups_of(readings: Readings, used: np.ndarray) -> JackknifeGroups:
     """Groups of the readings that are used; the others have the number -1."""
     experiments = readings.experiment_index
     if len(np.unique(experiments[used])) >= FEWEST_EXPERIMENTS:
-        return Groups(_numbered(experiments, used), f"{len(np.unique(experiments[used]))} experiments")
+        return JackknifeGroups(_numbered(experiments, used), f"{len(np.unique(experiments[used]))} experiments")
     sensor = np.unique(readings.sensors.astype(str), return_inverse=True)[1]
     count = len(np.unique(sensor[used]))
     if count >= FEWEST_SENSORS:
-        return Groups(_numbered(sensor, used), f"{count} sensors")
+        return JackknifeGroups(_numbered(sensor, used), f"{count} sensors")
     along = _along(readings)
     label = np.full(len(readings), -1)
     for number in np.unique(sensor[used]):
@@ -43,8 +43,8 @@ def groups_of(readings: Readings, used: np.ndarray) -> Groups:
             label[piece] = label.max() + 1
     total = int(label.max()) + 1
     if total == used.sum():
-        return Groups(label, f"{total} readings")
-    return Groups(label, f"{total} stretches of {count} sensor{'s' * (count > 1)}")
+        return JackknifeGroups(label, f"{total} readings")
+    return JackknifeGroups(label, f"{total} stretches of {count} sensor{'s' * (count > 1)}")
 
 
 def _along(readings: Readings) -> np.ndarray:

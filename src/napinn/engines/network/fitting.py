@@ -28,7 +28,7 @@ from napinn.engines.network.training import (
     GaveUpError,
     Method,
     PhaseKind,
-    State,
+    TrainingState,
     all_misfits,
     begin,
     keep_checkpoint,
@@ -84,7 +84,7 @@ def _fit(request: Request, given: Method, options: RunOptions, mesh: Mesh | None
     if options.begin_with is None:
         fit_state = with_better_signs(problem, method, data, fit_state)
 
-    def between(number: int, state: State) -> State:
+    def between(number: int, state: TrainingState) -> TrainingState:
         return _without_misleading(request, state, data, place) if method.judges_before(number) else state
 
     offer = (lambda fit_state: None) if kept is None else (lambda fit_state: offer_checkpoint(kept, fit_state, run))
@@ -101,7 +101,7 @@ def _train(
     fit_state: FitState,
     progress: Progress,
     offer: Callable[[FitState], None],
-    between: Callable[[int, State], State],
+    between: Callable[[int, TrainingState], TrainingState],
 ) -> tuple[FitState, FitStatus | None]:
     """The last fit_state worth having, and how training ended if not in its own time."""
     good = fit_state
@@ -118,7 +118,7 @@ def _train(
     return fit_state, None
 
 
-def _without_misleading(request: Request, state: State, data: Data, place: np.ndarray) -> State:
+def _without_misleading(request: Request, state: TrainingState, data: Data, place: np.ndarray) -> TrainingState:
     """The state without the readings of misleading sensors; the same where there are none."""
     problem, readings, method = request.problem, request.readings, method_of(request)
     misfit = np.asarray(all_misfits(state.learned, data), float)[place]
@@ -131,7 +131,7 @@ def _without_misleading(request: Request, state: State, data: Data, place: np.nd
     return keeping(state, data, kept)
 
 
-def _predicted(readings: Readings, state: State, misfit: np.ndarray) -> np.ndarray:
+def _predicted(readings: Readings, state: TrainingState, misfit: np.ndarray) -> np.ndarray:
     """The field at every reading, in its own units, from misfits in the units of training."""
     gains = np.asarray(state.learned.field.frame.gain, float)[readings.field_index]
     unit = gains if readings.spread is None else gains * readings.spread
@@ -163,7 +163,7 @@ def _finish(request: Request, fit_state: FitState, data: Data, place: np.ndarray
 
 
 def _reliability(
-    method: Method, state: State, misfit: jax.Array, data: Data, place: np.ndarray, bad: np.ndarray
+    method: Method, state: TrainingState, misfit: jax.Array, data: Data, place: np.ndarray, bad: np.ndarray
 ) -> np.ndarray:
     """The gate's weight of every reading, judged beside those that are not left out; 0 for the others."""
     gated = any(phase.kind is PhaseKind.GATED for phase in method.phases)

@@ -16,7 +16,7 @@ from napinn.engines.network.collocation import Grid
 from napinn.engines.network.objective import Gating
 from napinn.engines.network.training import (
     SOAP,
-    Cosine,
+    CosineRate,
     Method,
     Optimiser,
     Phase,
@@ -216,10 +216,10 @@ def law_pinn(
     law_steps = 1000 if law_steps is None else law_steps
     joint = (steps - warm_up) // 3
     phases = (
-        Phase("warm-up", PhaseKind.PLAIN, warm_up, Absolute(), schedule=Cosine(rise=0.05, end=1.0)),
+        Phase("warm-up", PhaseKind.PLAIN, warm_up, Absolute(), schedule=CosineRate(rise=0.05, end=1.0)),
         Phase("noise law", PhaseKind.LAW, law_steps),
         Phase("joint", PhaseKind.GATED, joint, loss, patience=max(joint // 3, 1)),
-        Phase("cooling", PhaseKind.GATED, steps - warm_up - joint, loss, schedule=Cosine()),
+        Phase("cooling", PhaseKind.GATED, steps - warm_up - joint, loss, schedule=CosineRate()),
     )
     gating = Gating(estimator, gate, scale)
     own = {**LIKE_DEFAULT, **parts}
@@ -258,8 +258,8 @@ SETTINGS: Mapping[str, type] = {
         training.Adam,
         training.SOAP,
         training.Retired,
-        training.Constant,
-        training.Cosine,
+        training.ConstantRate,
+        training.CosineRate,
         Likelihood,
         density.EBM,
         density.GMM,

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from napinn.data.readings import Readings
-from napinn.engines.network.objective import Law, Learned, blank_law
+from napinn.engines.network.objective import Learned, NoiseState, blank_law
 from napinn.engines.network.training import Method, PhaseKind
 from napinn.errors import InputError
 from napinn.field.backbones import BayesianLinear, sampled
@@ -47,7 +47,7 @@ class NetworkModel(FittedModel):
     method: Method
     readings: Readings
     learned: Learned
-    law: Law | None
+    law: NoiseState | None
 
     @property
     def network(self) -> FieldNetwork:
@@ -156,7 +156,7 @@ class NetworkNoise(NoiseLaw):
     """The law that a density learned beside a network."""
 
     method: Method
-    law: Law
+    law: NoiseState
     unit: float
     """Field units per unit of the misfits that were trained on."""
     index: int
@@ -277,7 +277,7 @@ def restored(problem: Problem, method: Method, readings: Readings, arrays: Saved
         key = jax.random.key(0)
         frame = blank_frame(problem, dtype)
 
-        def blank() -> tuple[Learned, Law | None]:
+        def blank() -> tuple[Learned, NoiseState | None]:
             gating = method.gating if has_law else None
             law = None if gating is None else blank_law(gating, len(problem.fields), dtype, key)
             return initial(problem, method, frame, key), law

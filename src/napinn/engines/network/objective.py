@@ -26,7 +26,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from napinn.field.backbones import divergence, sampled
 from napinn.field.chunks import in_chunks
 from napinn.field.derivatives import FieldNetwork
-from napinn.noise.data_term import DataTerm, Scored
+from napinn.noise.data_term import DataTerm, ScoredMisfits
 from napinn.noise.density import Density, RunningStd, Scale, Standard
 from napinn.noise.gate import Gate, GateState
 from napinn.noise.law import FLAG_BELOW
@@ -61,7 +61,7 @@ class Learned(eqx.Module):
     gate: GateState
 
 
-class Law(eqx.Module):
+class NoiseState(eqx.Module):
     """What is known of the noise: the density's state, the running centre and scale, and the cost of a rejection."""
 
     density: PyTree
@@ -80,11 +80,11 @@ class Gating:
     scale: Scale = RunningStd()
 
 
-def blank_law(gating: Gating, fields: int, dtype: jnp.dtype, key: PRNGKeyArray) -> Law:
+def blank_law(gating: Gating, fields: int, dtype: jnp.dtype, key: PRNGKeyArray) -> NoiseState:
     """A law of the right shapes that has learned nothing."""
     ends = jnp.asarray([-1.0, 1.0], dtype)
     standard = gating.scale.measure(ends, jnp.zeros((2,), jnp.int32), fields)
-    return Law(gating.density.init(key, ends), standard, jnp.zeros((), dtype), jnp.ones((), dtype))
+    return NoiseState(gating.density.init(key, ends), standard, jnp.zeros((), dtype), jnp.ones((), dtype))
 
 
 class Losses(eqx.Module):
@@ -188,11 +188,11 @@ def gated_loss(
     loss: DataTerm,
     gating: Gating,
     learned: Learned,
-    law: Law,
+    law: NoiseState,
     batch: Batch,
     key: PRNGKeyArray,
     equation_factor: Float[Array, ""] | float = 1.0,
-) -> tuple[Array, tuple[Law, Losses]]:
+) -> tuple[Array, tuple[NoiseState, Losses]]:
     """Physics, times its weight, and gated data; the density learns from the same pass that scores the readings."""
     equation = equation_loss(problem, learned, batch.collocation)
     misfit, owner = misfits(learned.field, batch), owners(batch)
@@ -200,21 +200,21 @@ def gated_loss(
     standard = gating.scale.update(law.standard, still, owner)
     density, log_prob, slope = loss.learn(gating.density, law.density, standard(still, owner), key)
     weights = gating.gate.weights(learned.gate, log_prob)
-    scored = Scored(owner, standard, log_prob, slope, weights, law.noise_share)
+    scored = ScoredMisfits(owner, standard, log_prob, slope, weights, law.noise_share)
     data = loss.gated_value(misfit, scored)
     rejection = loss.rejection(still, scored, law.rejection * jnp.mean(gating.gate.cost(weights)))
     total = equation_factor * equation + data + rejection
     losses = Losses(total, equation, data, jnp.mean(weights < FLAG_BELOW), -jnp.mean(log_prob))
-    return total, (Law(density, standard, law.rejection, law.noise_share), losses)
+    return total, (NoiseState(density, standard, law.rejection, law.noise_share), losses)
 
 
 def learn_law(
-    gating: Gating, law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"], key: PRNGKeyArray
-) -> tuple[Law, Float[Array, ""]]:
+    gating: Gating, law: NoiseState, misfit: Float[Array, " n"], owner: Int[Array, " n"], key: PRNGKeyArray
+) -> tuple[NoiseState, Float[Array, ""]]:
     """One step of the density alone, on misfits of a field that stands still."""
     standard = gating.scale.update(law.standard, misfit, owner)
     density, log_prob = gating.density.update(law.density, standard(misfit, owner), key)
-    return Law(density, standard, law.rejection, law.noise_share), -jnp.mean(log_prob)
+    return NoiseState(density, standard, law.rejection, law.noise_share), -jnp.mean(log_prob)
 
 
 def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Callable[..., tuple[Array, Any]]:
@@ -231,7 +231,7 @@ def with_posterior(loss: Callable[..., tuple[Array, Any]], weight: float) -> Cal
 
 
 def reliabilities(
-    gating: Gating, learned: Learned, law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"]
+    gating: Gating, learned: Learned, law: NoiseState, misfit: Float[Array, " n"], owner: Int[Array, " n"]
 ) -> Float[Array, " n"]:
     """The gate's weight of every reading, all of them standardised as one batch; the law is asked in pieces.
 
@@ -243,12 +243,12 @@ def reliabilities(
 
 
 @eqx.filter_jit
-def _standardised(law: Law, misfit: Float[Array, " n"], owner: Int[Array, " n"]) -> Float[Array, " n"]:
+def _standardised(law: NoiseState, misfit: Float[Array, " n"], owner: Int[Array, " n"]) -> Float[Array, " n"]:
     return law.standard(misfit, owner)
 
 
 @eqx.filter_jit
-def _log_prob(gating: Gating, law: Law, standard: Float[Array, " n"]) -> Float[Array, " n"]:
+def _log_prob(gating: Gating, law: NoiseState, standard: Float[Array, " n"]) -> Float[Array, " n"]:
     return gating.density.log_prob(law.density, standard)
 
 

@@ -22,7 +22,7 @@ from napinn.engines.splines.method import Splines
 from napinn.engines.splines.model import SplineModel, restored, restored_spread
 from napinn.engines.splines.priors import PriorRole, prior_roles
 from napinn.engines.splines.profiling import profiles_of
-from napinn.engines.splines.screening import Screen
+from napinn.engines.splines.screening import SensorJudge
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.uncertainty import uncertainty_of
 from napinn.errors import InputError
@@ -124,7 +124,7 @@ def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit |
     Raises `TooSlowError`, with what was found until then, where readings and mesh are too many."""
     check_splines(request.problem, request.readings)
     task, recorder = Task(request.problem, request.readings, density_of(request.method)), _Recorder(request, options)
-    screen = Screen(task, request.method.false_alarms)
+    screen = SensorJudge(task, request.method.false_alarms)
     journal = _journal(request, task, options, recorder)
     engine = Engine(task, request.seed, screen, recorder, journal)
     # Numbers that are not finite are answered where they matter: a step is refused, a fit ends as diverged.

@@ -21,13 +21,13 @@ from napinn.engines.splines.finish import fitted_model
 from napinn.engines.splines.held_out import held_out_log_densities
 from napinn.engines.splines.model import SplineModel
 from napinn.engines.splines.rebuilding import rebuilt_fit
-from napinn.engines.splines.screening import Screen
+from napinn.engines.splines.screening import SensorJudge
 from napinn.engines.splines.solver import Solution, solve
 from napinn.engines.splines.source_terms import described_source
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
-from napinn.engines.splines.unknown_functions import Source
+from napinn.engines.splines.unknown_functions import AddedSource
 from napinn.errors import InputError
 from napinn.field.splines.axis import uniform_axis
 from napinn.field.splines.banded import NotPositiveError
@@ -76,7 +76,7 @@ def discrepancy_of(result: FitResult, model: SplineModel) -> Discrepancy:
     return Discrepancy(found, gain, error, groups, unknowns)
 
 
-def sources_of(task: Task, units: Units) -> tuple[Source, ...]:
+def sources_of(task: Task, units: Units) -> tuple[AddedSource, ...]:
     """A source term for every equation with a derivative; one without defines a field.
 
     Args:
@@ -98,12 +98,14 @@ def sources_of(task: Task, units: Units) -> tuple[Source, ...]:
         cells -= 1
     along = tuple(uniform_axis(low, high, cells, SMOOTH_DEGREE) for low, high in problem.coordinates.values())
     space = FunctionSpace(tuple(problem.coordinates), along, positive=False, shrunk=True)
-    return tuple(Source(f"addedsource{number}", number, space, math.sqrt(units.typical[number])) for number in chosen)
+    return tuple(
+        AddedSource(f"addedsource{number}", number, space, math.sqrt(units.typical[number])) for number in chosen
+    )
 
 
 def _fit_with(task: Task, result: FitResult) -> Point:
     """A whole fit of a task with source terms."""
-    screen = Screen(task, result.method.false_alarms)
+    screen = SensorJudge(task, result.method.false_alarms)
     point = Engine(task, result.seed, screen, lambda point, happened, stage: None).run().point
     state = replace(point.state, laws=fitted_model(point).laws)
     return replace(point, solution=_ended(point.system, state, point.tolerance))

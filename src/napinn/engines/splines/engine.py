@@ -22,7 +22,7 @@ from napinn.engines.splines.doubts import Doubt
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
-from napinn.engines.splines.screening import Screen, screened
+from napinn.engines.splines.screening import SensorJudge, screened
 from napinn.engines.splines.smoothing import Start, choose_start, first_space
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.starts import Attempt, Starts
@@ -77,7 +77,7 @@ class Engine:
     """A fit in the making; `run` makes it."""
 
     def __init__(
-        self, task: Task, seed: int, screen: Screen, watch: StagedWatch, journal: Journal | None = None
+        self, task: Task, seed: int, screen: SensorJudge, watch: StagedWatch, journal: Journal | None = None
     ) -> None:
         self.task, self.seed, self.screen, self.watch = task, seed, screen, watch
         self.journal = journal or Journal()

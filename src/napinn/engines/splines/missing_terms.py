@@ -42,7 +42,7 @@ MOST_TERMS = 24
 
 
 @dataclass(frozen=True)
-class Term:
+class AddedTerm:
     """A term that is added to one equation."""
 
     equation: int
@@ -59,7 +59,7 @@ class Richer:
     """Nats by which readings and equations together become likelier."""
     charge: float
     """What BIC charges for the added coefficients, in nats."""
-    strongest: Term
+    strongest: AddedTerm
     coefficient: float
     """Of the strongest term."""
     unknowns: Mapping[str, float]
@@ -133,7 +133,7 @@ def richer_fit(point: Point, least: Units) -> Richer | None:
     return _compared(before, after, terms)
 
 
-def _compared(before: Solution, after: Solution, terms: list[Term]) -> Richer:
+def _compared(before: Solution, after: Solution, terms: list[AddedTerm]) -> Richer:
     known = len(before.state.unknowns)
     values = after.state.unknowns
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -148,7 +148,7 @@ def _compared(before: Solution, after: Solution, terms: list[Term]) -> Richer:
     )
 
 
-def terms_of(problem: Problem) -> Iterator[Term]:
+def terms_of(problem: Problem) -> Iterator[AddedTerm]:
     """The terms that are tried, equation by equation; an equation without a derivative defines a field, and gets none.
 
     Args:
@@ -164,10 +164,10 @@ def terms_of(problem: Problem) -> Iterator[Term]:
             if any(leaf.field == highest.field and leaf.terms[0].count(axis) > 1 for leaf in equation.needs):
                 texts.append(f"d({field}, {axis})")
         for index, text in enumerate(texts):
-            yield Term(number, text, f"addedterm{number}x{index}")
+            yield AddedTerm(number, text, f"addedterm{number}x{index}")
 
 
-def richer_problem(problem: Problem, terms: list[Term]) -> Problem:
+def richer_problem(problem: Problem, terms: list[AddedTerm]) -> Problem:
     """The problem with these terms on the right of its equations.
 
     Args:
@@ -180,13 +180,13 @@ def richer_problem(problem: Problem, terms: list[Term]) -> Problem:
     return replace(problem, equations=tuple(equations), unknowns=unknowns)
 
 
-def _richer_system(system: System, terms: list[Term]) -> System:
+def _richer_system(system: System, terms: list[AddedTerm]) -> System:
     task = system.task
     richer = Task(richer_problem(task.problem, terms), task.readings, task.density)
     return System(richer, system.space, system.points, system.used, system.meter)
 
 
-def _independent(point: Point, terms: list[Term]) -> list[Term]:
+def _independent(point: Point, terms: list[AddedTerm]) -> list[AddedTerm]:
     """The terms that are neither there already nor made of others: what is collinear stops every step."""
     system = _richer_system(point.system, terms)
     state = replace(point.state, unknowns=np.append(point.state.unknowns, np.zeros(len(terms))))

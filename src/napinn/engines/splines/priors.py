@@ -10,7 +10,7 @@ import numpy as np
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.engine import Engine, Fit
-from napinn.engines.splines.screening import Screen
+from napinn.engines.splines.screening import SensorJudge
 from napinn.field.splines.banded import NotPositiveError
 from napinn.problem.unknown import Unknown
 
@@ -69,7 +69,7 @@ class PriorRole:
         return sentences
 
 
-def prior_roles(fit: Fit, seed: int, screen: Screen) -> list[PriorRole]:
+def prior_roles(fit: Fit, seed: int, screen: SensorJudge) -> list[PriorRole]:
     """The role of every prior of a finished fit.
 
     The readings are fitted once more without priors, from the beginning: a mesh that was refined under a wrong prior

@@ -26,7 +26,7 @@ Report = Callable[[Point, str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Screen:
+class SensorJudge:
     """What judges the sensors of a task."""
 
     task: Task
@@ -50,7 +50,7 @@ class Screen:
         return [np.isin(np.arange(len(predicted)), numbers) for numbers in found]
 
 
-def screened(point: Point, least: Units, screen: Screen, report: Report) -> Point:
+def screened(point: Point, least: Units, screen: SensorJudge, report: Report) -> Point:
     """The point without the readings that faulty sensors spoil.
 
     Args:
@@ -65,7 +65,7 @@ def screened(point: Point, least: Units, screen: Screen, report: Report) -> Poin
     return _tried(point, least, screen, report)
 
 
-def _tried(point: Point, least: Units, screen: Screen, report: Report) -> Point:
+def _tried(point: Point, least: Units, screen: SensorJudge, report: Report) -> Point:
     """Without suspicious sensors that are faulty beside a field that was fitted without them."""
     acquitted = np.zeros(len(point.system.used), bool)
     for _ in range(MOST_TRIALS):

@@ -9,8 +9,7 @@ from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.term_sizes import term_sizes
 from napinn.engines.splines.unknown_functions import Curve, tree_of
-from napinn.problem.equations import Constant, Derivative, Leaf
-from napinn.problem.equations import Unknown as UnknownLeaf
+from napinn.problem.equations import Constant, Derivative, Leaf, UnknownLeaf
 from napinn.problem.equations.gradient import value_and_partials
 
 NOTHING = 1e-30

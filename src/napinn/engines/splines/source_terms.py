@@ -7,7 +7,7 @@ import numpy as np
 
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.uncertainty import found_functions
-from napinn.engines.splines.unknown_functions import Source, tree_of
+from napinn.engines.splines.unknown_functions import AddedSource, tree_of
 from napinn.field.splines.functions import nodes_of
 from napinn.problem.equations.printing import show
 from napinn.problem.equations.tree import Expression, Product, Sum, evaluate
@@ -23,7 +23,7 @@ MOST_FIELDS = 4
 """Of an experiment, up to which products of two fields are tried."""
 
 
-def described_source(point: Point, source: Source) -> SourceTerm:
+def described_source(point: Point, source: AddedSource) -> SourceTerm:
     """The source term that a fit has found.
 
     Args:
@@ -50,7 +50,7 @@ def described_source(point: Point, source: Source) -> SourceTerm:
     )
 
 
-def _precision(source: Source, function: FoundFunction, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _precision(source: AddedSource, function: FoundFunction, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Weights of the places at which a source term is compared with others: less where its band is wide."""
     low, high = function.band(places)
     half = 0.5 * source.unit * (high - low).reshape(weights.shape)
@@ -58,7 +58,7 @@ def _precision(source: Source, function: FoundFunction, places: np.ndarray, weig
     return weights / (usual**2 + half**2)
 
 
-def _terms(point: Point, source: Source) -> dict[str, float]:
+def _terms(point: Point, source: AddedSource) -> dict[str, float]:
     """Root mean square over the box of each term of the equation."""
     system, state = point.system, point.state
     task, grid, weights = system.task, system.grid, system.equation_weights[source.equation]
@@ -94,7 +94,7 @@ def _summands(node: Expression) -> Iterator[Expression]:
             yield node
 
 
-def _likeness(point: Point, source: Source, values: np.ndarray, weights: np.ndarray) -> Likeness | None:
+def _likeness(point: Point, source: AddedSource, values: np.ndarray, weights: np.ndarray) -> Likeness | None:
     """The simple term that explains most of a source term, beside changes of the unknowns: these share with the source
     term what the equation lacks. None where no single term explains half of it."""
     residual = point.system.residuals(point.state.coefficients, point.state.unknowns)[source.equation]
@@ -122,7 +122,7 @@ def _likeness(point: Point, source: Source, values: np.ndarray, weights: np.ndar
     return best if best is not None and best.share >= LEAST_LIKENESS else None
 
 
-def _candidates(point: Point, source: Source) -> Iterator[tuple[str, np.ndarray]]:
+def _candidates(point: Point, source: AddedSource) -> Iterator[tuple[str, np.ndarray]]:
     """Simple terms with their values: a constant, fields, squares, products of two, and first derivatives of the field
     that the equation is of."""
     task, grid = point.system.task, point.system.grid

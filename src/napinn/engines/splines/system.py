@@ -32,8 +32,7 @@ from napinn.field.splines.banded import Banded
 from napinn.field.splines.factorised import FactorisedGrid, ReadingTable, table_of
 from napinn.field.splines.functions import Bases
 from napinn.field.splines.space import Orders, PointGrid, Space, box_grid, face_grid
-from napinn.problem.equations import Derivative, Equation, Leaf, Varying
-from napinn.problem.equations import Unknown as UnknownLeaf
+from napinn.problem.equations import Derivative, Equation, Leaf, UnknownLeaf, Varying
 from napinn.problem.equations.gradient import value_and_partials
 
 CONDITION_TOLERANCE = 0.03

@@ -12,13 +12,23 @@ from napinn.data.readings import Readings, Scatters
 from napinn.data.variation import variation
 from napinn.engines.catalogue import DENSITY
 from napinn.engines.splines.indirect import VALUE, Indirect, indirect_of, solved
-from napinn.engines.splines.unknown_functions import Curve, Source
+from napinn.engines.splines.unknown_functions import AddedSource, Curve
 from napinn.field.splines.functions import FunctionSpace, function_space
 from napinn.field.splines.space import Orders, PointGrid
 from napinn.noise.laws import Cauchy, Gaussian, Law
 from napinn.problem import Problem
-from napinn.problem.equations import Condition, Constant, Coordinate, Derivative, Equation, Given, Leaf, Varying, walk
-from napinn.problem.equations import Unknown as UnknownLeaf
+from napinn.problem.equations import (
+    Condition,
+    Constant,
+    Coordinate,
+    Derivative,
+    Equation,
+    Given,
+    Leaf,
+    UnknownLeaf,
+    Varying,
+    walk,
+)
 from napinn.problem.experiment import experiment_of
 from napinn.problem.unknown import Unknown
 
@@ -42,7 +52,7 @@ class Task:
     readings: Readings
     density: str = DENSITY
     """How the noise law is found: a name of `napinn.engines.catalogue.SPLINE_DENSITIES`."""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[AddedSource, ...] = ()
     """Terms that the equations of the problem do not have."""
 
     @property

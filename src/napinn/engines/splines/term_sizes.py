@@ -16,7 +16,7 @@ from napinn.problem.equations.tree import (
     Power,
     Product,
     Sum,
-    Unknown,
+    UnknownLeaf,
     Varying,
 )
 
@@ -57,7 +57,7 @@ class _Sizes:
         match node:
             case Number(value) | Constant(_, value):
                 return abs(value)
-            case Unknown(name):
+            case UnknownLeaf(name):
                 return self.sizes.get(name, UNKNOWN)
             case Varying():
                 return UNKNOWN
@@ -81,7 +81,7 @@ class _Sizes:
         if not np.isnan(self.size(node)):
             return
         match node:
-            case Unknown(name):
+            case UnknownLeaf(name):
                 if np.isfinite(target) and target > 0.0:
                     self.sizes[name] = float(target)
             case Sum(terms):

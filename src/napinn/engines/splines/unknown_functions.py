@@ -43,7 +43,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class AddedSource:
     """A source term that is added to an equation to see whether the readings ask for it."""
 
     name: str

@@ -13,14 +13,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from napinn.noise.density.base import Density
 
 
-class Mixture(eqx.Module):
+class MixtureState(eqx.Module):
     logits: Float[Array, " k"]
     means: Float[Array, " k"]
     log_stds: Float[Array, " k"]
 
 
 class GMMState(eqx.Module):
-    mixture: Mixture
+    mixture: MixtureState
     optimiser: optax.OptState
 
 
@@ -35,13 +35,13 @@ class GMM(Density):
         # Near zero, yet apart: components that start alike get the same gradient and stay alike.
         apart = jnp.linspace(-1.0, 1.0, self.components, dtype=misfits.dtype)
         shaken = 0.1 * jax.random.normal(key, (self.components,), misfits.dtype)
-        mixture = Mixture(jnp.zeros_like(apart), apart + shaken, jnp.zeros_like(apart))
+        mixture = MixtureState(jnp.zeros_like(apart), apart + shaken, jnp.zeros_like(apart))
         return GMMState(mixture, self._adam().init(eqx.filter(mixture, eqx.is_array)))
 
     def update(
         self, state: GMMState, misfits: Float[Array, " n"], key: PRNGKeyArray
     ) -> tuple[GMMState, Float[Array, " n"]]:
-        def negative_log_likelihood(mixture: Mixture) -> tuple[Array, Array]:
+        def negative_log_likelihood(mixture: MixtureState) -> tuple[Array, Array]:
             log_prob = self._log_prob(mixture, misfits)
             return -jnp.mean(log_prob), log_prob
 
@@ -65,12 +65,12 @@ class GMM(Density):
     def normaliser(self, state: GMMState) -> Float[Array, ""]:
         return jnp.sum(jax.nn.softmax(state.mixture.logits))
 
-    def _log_prob(self, mixture: Mixture, misfits: Float[Array, " n"]) -> Float[Array, " n"]:
+    def _log_prob(self, mixture: MixtureState, misfits: Float[Array, " n"]) -> Float[Array, " n"]:
         # Components first: the long axis stays innermost, which vectorises better than an axis of three.
         each = norm.logpdf(misfits[None, :], mixture.means[:, None], self._stds(mixture)[:, None])
         return logsumexp(jax.nn.log_softmax(mixture.logits)[:, None] + each, axis=0)
 
-    def _stds(self, mixture: Mixture) -> Float[Array, " k"]:
+    def _stds(self, mixture: MixtureState) -> Float[Array, " k"]:
         return jnp.exp(mixture.log_stds) + self.smallest
 
     def _adam(self) -> optax.GradientTransformation:

@@ -18,7 +18,7 @@ from napinn.data.names import normal
 from napinn.errors import InputError, nearest
 from napinn.problem.equations.equation import Equation, bind
 from napinn.problem.equations.parse import Names, parse_expression
-from napinn.problem.equations.tree import Constant, Coordinate, Derivative, Given, Leaf, Unknown, evaluate, walk
+from napinn.problem.equations.tree import Constant, Coordinate, Derivative, Given, Leaf, UnknownLeaf, evaluate, walk
 
 _AT = re.compile(r"\s+at\s+")
 USAGE = "write it as 'u = 0 at x = 1'"
@@ -74,7 +74,7 @@ def named_places(text: str) -> dict[str, float]:
 def _number(text: str, names: Names, whole: str) -> float:
     """The value of an expression of numbers and constants."""
     tree = parse_expression(text, names, whole)
-    if any(isinstance(node, Coordinate | Unknown | Given | Derivative) for node in walk(tree)):
+    if any(isinstance(node, Coordinate | UnknownLeaf | Given | Derivative) for node in walk(tree)):
         raise InputError(f"condition '{whole[:80]}': '{text[:40]}' is not a number; {USAGE}.")
     value = float(evaluate(tree, _constant))
     if not math.isfinite(value):

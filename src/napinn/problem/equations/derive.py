@@ -13,7 +13,7 @@ from napinn.problem.equations.tree import (
     Power,
     Product,
     Sum,
-    Unknown,
+    UnknownLeaf,
     Varying,
 )
 
@@ -28,7 +28,7 @@ def derived(node: Expression, axis: str, partial: Callable[[str, tuple[str, ...]
         axis: the coordinate.
         partial: gives the derivative of a field by its name and the coordinates, in order."""
     match node:
-        case Number() | Constant() | Unknown():
+        case Number() | Constant() | UnknownLeaf():
             return ZERO
         case Coordinate(name):
             return ONE if name == axis else ZERO

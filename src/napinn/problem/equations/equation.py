@@ -26,7 +26,7 @@ from napinn.problem.equations.tree import (
     Leaf,
     Sum,
     Terms,
-    Unknown,
+    UnknownLeaf,
     collapse,
     derivatives,
     evaluate,
@@ -64,7 +64,7 @@ def _bind_text(text: str, names: Names) -> Equation:
 
 def from_tree(text: str, shown: str, tree: Expression) -> Equation:
     """An equation from its tree, left side minus right side; `text` is what it came from and `shown` what is told."""
-    unknowns = frozenset(leaf.name for leaf in walk(tree) if isinstance(leaf, Unknown))
+    unknowns = frozenset(leaf.name for leaf in walk(tree) if isinstance(leaf, UnknownLeaf))
     return Equation(text, shown, derivatives(tree), unknowns, tree_residual(tree), tree)
 
 
@@ -96,7 +96,7 @@ def _bind_function(function: PointFunction, names: Names) -> Equation:
 
         def unknown(name: str) -> Any:
             unknowns.add(_known(name, names.unknowns, "unknown", title))
-            return look_up(Unknown(name))
+            return look_up(UnknownLeaf(name))
 
         return function(_Namespace(coordinate), _Namespace(field), _Namespace(unknown))
 

@@ -19,7 +19,7 @@ from napinn.problem.equations.tree import (
     Power,
     Product,
     Sum,
-    Unknown,
+    UnknownLeaf,
     Varying,
     integer_exponent,
     spelled,
@@ -32,7 +32,7 @@ Pair = tuple[Any, dict[Leaf, Any]]
 
 def is_free(leaf: Leaf) -> bool:
     """Whether a leaf is a derivative of a field or an unknown: what a fit can change."""
-    return isinstance(leaf, Derivative | Unknown | Varying)
+    return isinstance(leaf, Derivative | UnknownLeaf | Varying)
 
 
 def value_and_partials(

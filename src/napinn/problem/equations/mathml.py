@@ -70,9 +70,9 @@ def _markup(node: trees.Expression, values: Values) -> tuple[str, int]:
     match node:
         case trees.Number(value):
             return _number(value), _ATOM if value >= 0 else _SUM
-        case trees.Unknown(name) if name in values:
+        case trees.UnknownLeaf(name) if name in values:
             return _number(values[name]), _ATOM if values[name] >= 0 else _SUM
-        case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name):
+        case trees.Constant(name, _) | trees.Coordinate(name) | trees.UnknownLeaf(name):
             return _name(name), _ATOM
         case trees.Given(name, coordinates) | trees.Varying(name, coordinates, ()):
             inside = "<mo>,</mo>".join(_name(coordinate) for coordinate in coordinates)

@@ -27,7 +27,7 @@ from napinn.problem.equations.tree import (
     Power,
     Product,
     Sum,
-    Unknown,
+    UnknownLeaf,
     Varying,
     derivatives,
 )
@@ -65,7 +65,7 @@ class Names:
         if name in self.fields:
             return Derivative(name, ((),))
         if name in self.unknowns:
-            return Unknown(name)
+            return UnknownLeaf(name)
         if name in self.constants:
             return Constant(name, self.constants[name])
         if name in self.tables:

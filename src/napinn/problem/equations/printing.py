@@ -32,7 +32,7 @@ def _show(node: trees.Expression) -> tuple[str, int]:
     match node:
         case trees.Number(value):
             return _number(value), _ATOM if value >= 0 else _SUM
-        case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name):
+        case trees.Constant(name, _) | trees.Coordinate(name) | trees.UnknownLeaf(name):
             return symbol(name), _ATOM
         case trees.Given(name, coordinates) | trees.Varying(name, coordinates, ()):
             return f"{symbol(name)}({', '.join(map(symbol, coordinates))})", _ATOM

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from napinn.problem.equations.equation import Equation
-from napinn.problem.equations.tree import Leaf, Unknown
+from napinn.problem.equations.tree import Leaf, UnknownLeaf
 
 
 def function_partials(
@@ -16,7 +16,7 @@ def function_partials(
 ) -> tuple[np.ndarray, dict[Leaf, np.ndarray]]:
     """The residual at `count` points, and its partial derivatives with respect to the derivatives of fields and the
     unknowns that the function asks for, in float64; `look_up` gives NumPy arrays or numbers."""
-    free: list[Leaf] = [*sorted(equation.needs, key=repr), *(Unknown(name) for name in sorted(equation.unknowns))]
+    free: list[Leaf] = [*sorted(equation.needs, key=repr), *(UnknownLeaf(name) for name in sorted(equation.unknowns))]
     with jax.enable_x64(True):
         known = {leaf: jnp.broadcast_to(jnp.asarray(look_up(leaf), float), (count,)) for leaf in free}
 

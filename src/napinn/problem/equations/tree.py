@@ -46,7 +46,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownLeaf:
     name: str
 
 
@@ -110,9 +110,9 @@ class Call:
 
 
 Expression = (
-    Number | Constant | Coordinate | Unknown | Given | Varying | Derivative | Applied | Sum | Product | Power | Call
+    Number | Constant | Coordinate | UnknownLeaf | Given | Varying | Derivative | Applied | Sum | Product | Power | Call
 )
-Leaf = Constant | Coordinate | Unknown | Given | Varying | Derivative | Applied
+Leaf = Constant | Coordinate | UnknownLeaf | Given | Varying | Derivative | Applied
 Operator = tuple[tuple[Terms, Expression], ...]
 """Derivatives to be added up, each with what multiplies it, which contains neither fields nor coordinates."""
 

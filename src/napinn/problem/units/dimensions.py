@@ -180,7 +180,7 @@ class Dimensions:
         match node:
             case trees.Number() | trees.Constant("pi", _):
                 return Part(node, self._number(node, is_pure(node)), lambda: node)
-            case trees.Constant(name, _) | trees.Coordinate(name) | trees.Unknown(name) | trees.Given(name, _):
+            case trees.Constant(name, _) | trees.Coordinate(name) | trees.UnknownLeaf(name) | trees.Given(name, _):
                 return Part(node, self._named(name), lambda: node)
             case trees.Varying(name, _, axes):
                 return Part(node, self._partial(name, axes), lambda: node)

@@ -28,7 +28,7 @@ def flat_factors(node: trees.Expression) -> list[trees.Expression]:
 
 def leaf_name(node: trees.Expression) -> str | None:
     match node:
-        case trees.Derivative(name, ((),)) | trees.Unknown(name) | trees.Coordinate(name) | trees.Given(name, _):
+        case trees.Derivative(name, ((),)) | trees.UnknownLeaf(name) | trees.Coordinate(name) | trees.Given(name, _):
             return name.partition("@")[0]
         case trees.Constant(name, _) if name != "pi":
             return name
@@ -68,7 +68,7 @@ def is_number(node: trees.Expression) -> bool:
 def has_coefficient(node: trees.Expression) -> bool:
     """Whether a product has a factor that is a named coefficient."""
     match node:
-        case trees.Unknown() | trees.Given() | trees.Varying():
+        case trees.UnknownLeaf() | trees.Given() | trees.Varying():
             return True
         case trees.Constant(name, _):
             return name != "pi"

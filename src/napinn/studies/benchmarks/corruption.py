@@ -19,7 +19,7 @@ import pandas as pd
 
 from napinn.errors import InputError
 from napinn.studies.benchmarks.base import Benchmark
-from napinn.studies.benchmarks.noise import PAPER_MIXTURE, NoiseLaw
+from napinn.studies.benchmarks.noise import PAPER_MIXTURE, SimulatedNoise
 
 MIXTURE_SHARE = 0.1
 """The paper's mixture is multiplied by this share of the field's mean magnitude."""
@@ -74,7 +74,7 @@ class Fault(abc.ABC):
 
 @dataclass(frozen=True)
 class Noise:
-    law: NoiseLaw = PAPER_MIXTURE
+    law: SimulatedNoise = PAPER_MIXTURE
 
     def apply(self, table: Labelled, rng: np.random.Generator) -> Labelled:
         drawn = self.unit(table) * self.law.sample(rng, table.values.shape)
@@ -149,7 +149,7 @@ class MisfitLaw:
     Faults are no part of it: what they do depends on place and time and has no law.
     """
 
-    noise: NoiseLaw
+    noise: SimulatedNoise
     unit: float
     outliers: Outliers
     noise_std: float
@@ -207,7 +207,7 @@ def corrupt(
     outliers: float,
     seed: int,
     *,
-    noise: NoiseLaw = PAPER_MIXTURE,
+    noise: SimulatedNoise = PAPER_MIXTURE,
     outlier_style: OutlierStyle = ONE_SIDED,
     faults: Sequence[Fault] = (),
     noise_scale: float = 1.0,

@@ -16,7 +16,7 @@ from scipy import stats
 from napinn.errors import InputError
 
 
-class NoiseLaw(abc.ABC):
+class SimulatedNoise(abc.ABC):
     @abc.abstractmethod
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray: ...
 
@@ -36,7 +36,7 @@ class NoiseLaw(abc.ABC):
 
 
 @dataclass(frozen=True)
-class Mixture(NoiseLaw):
+class SimulatedMixture(SimulatedNoise):
     """Equally likely Gaussians; the default is the paper's: lopsided, four modes, its mean a little above zero."""
 
     components: tuple[tuple[float, float], ...] = ((-9.0, 2.0), (-0.3, 4.0), (2.7, 0.6), (8.5, 1.0))
@@ -64,7 +64,7 @@ class Mixture(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class Gaussian(NoiseLaw):
+class SimulatedGaussian(SimulatedNoise):
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return rng.normal(size=shape)
 
@@ -84,7 +84,7 @@ class Gaussian(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class Laplace(NoiseLaw):
+class Laplace(SimulatedNoise):
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return rng.laplace(size=shape)
 
@@ -104,7 +104,7 @@ class Laplace(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class StudentT(NoiseLaw):
+class StudentT(SimulatedNoise):
     """Heavy tails. Three degrees of freedom are the fewest whole ones with a standard deviation to scale by."""
 
     freedom: float = 3.0
@@ -134,7 +134,7 @@ class StudentT(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class Skewed(NoiseLaw):
+class Skewed(SimulatedNoise):
     """A gamma law moved to mean zero: a hard floor below and a long tail above, skewness 2/√shape.
 
     It is the mean that is zero and not the median: least squares stays right on average, while absolute deviations,
@@ -162,7 +162,7 @@ class Skewed(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class Uniform(NoiseLaw):
+class SimulatedUniform(SimulatedNoise):
     """Between -1 and 1."""
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -183,13 +183,13 @@ class Uniform(NoiseLaw):
         return 1.0 / math.sqrt(3.0)
 
 
-PAPER_MIXTURE = Mixture()
+PAPER_MIXTURE = SimulatedMixture()
 
-NOISES: Mapping[str, NoiseLaw] = {
+NOISES: Mapping[str, SimulatedNoise] = {
     "mixture": PAPER_MIXTURE,
-    "gaussian": Gaussian(),
+    "gaussian": SimulatedGaussian(),
     "laplace": Laplace(),
     "student_t": StudentT(),
     "skewed": Skewed(),
-    "uniform": Uniform(),
+    "uniform": SimulatedUniform(),
 }

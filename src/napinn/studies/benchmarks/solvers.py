@@ -1,8 +1,8 @@
 """Reference solutions: explicit finite differences on a periodic square, and what they leave behind.
 
-A `System` says how fast each field changes and which limits a step must keep. `march` takes it from instant to instant
-with second-order central differences in space and Euler steps in time, checking the limits as it goes. A `Recording`
-makes the snapshots a function of any point: cubic splines in space, cubic polynomials in time.
+An `EvolutionSystem` says how fast each field changes and which limits a step must keep. `march` takes it from instant
+to instant with second-order central differences in space and Euler steps in time, checking the limits as it goes. A
+`Recording` makes the snapshots a function of any point: cubic splines in space, cubic polynomials in time.
 
 The square holds its low edge and not its high edge, which is the same place once more.
 """
@@ -64,7 +64,7 @@ class Limit:
 
 
 @runtime_checkable
-class System(Protocol):
+class EvolutionSystem(Protocol):
     """The fields' rate of change, and the limits that a step from a given state must keep."""
 
     def rate(self, state: Fields, spacing: Float[Array, ""]) -> Fields: ...
@@ -81,7 +81,7 @@ class March:
 
 
 def march(
-    system: System,
+    system: EvolutionSystem,
     square: Square,
     start: np.ndarray,
     instants: np.ndarray,
@@ -113,13 +113,13 @@ def march(
 
 @partial(jax.jit, static_argnames="system")
 def _advance(
-    system: System, state: Fields, step: Float[Array, ""], spacing: Float[Array, ""], steps: Int[Array, ""]
+    system: EvolutionSystem, state: Fields, step: Float[Array, ""], spacing: Float[Array, ""], steps: Int[Array, ""]
 ) -> Fields:
     return jax.lax.fori_loop(0, steps, lambda _, now: now + step * system.rate(now, spacing), state)
 
 
 def _watch(
-    system: System, state: np.ndarray, instant: float, square: Square, step: float, largest: dict[str, float]
+    system: EvolutionSystem, state: np.ndarray, instant: float, square: Square, step: float, largest: dict[str, float]
 ) -> None:
     if not np.isfinite(state).all():
         raise InputError(

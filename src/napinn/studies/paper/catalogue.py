@@ -15,7 +15,7 @@ TIMES_AS_LONG = {"KAN": 9.0, "PirateNet": 4.5, "QRes": 1.7}
 
 
 @dataclass(frozen=True)
-class Listed:
+class StudyEntry:
     """One line of the list."""
 
     study: str
@@ -30,17 +30,17 @@ class Listed:
     """What the preset leaves out of the paper's study."""
 
 
-def catalogue(preset: Preset, folder: Path) -> list[Listed]:
+def catalogue(preset: Preset, folder: Path) -> list[StudyEntry]:
     return [_listed(study, preset, folder) for study in STUDIES.values()]
 
 
-def _listed(study: Study, preset: Preset, folder: Path) -> Listed:
+def _listed(study: Study, preset: Preset, folder: Path) -> StudyEntry:
     jobs = {job.name: (case, job) for case in study.cases(preset) for job in (case.job(),)}
     left = [case for case, job in jobs.values() if finished(job, folder / "fits") is None]
     seconds = sum(preset.seconds * TIMES_AS_LONG.get(type(case.method.backbone).__name__, 1.0) for case in left)
     done = len(jobs) - len(left)
     place = REPEATS.get(study.name, "napinn's own")
-    return Listed(study.name, study.title, place, len(jobs), done, seconds, left_out(study, preset))
+    return StudyEntry(study.name, study.title, place, len(jobs), done, seconds, left_out(study, preset))
 
 
 def left_out(study: Study, preset: Preset) -> str:

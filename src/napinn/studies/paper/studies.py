@@ -19,7 +19,7 @@ from napinn.engines.network.methods import (
     or_pinn,
     pinn,
 )
-from napinn.engines.network.training import SOAP, Adam, Cosine, FixedCost, Method, PhaseKind
+from napinn.engines.network.training import SOAP, Adam, CosineRate, FixedCost, Method, PhaseKind
 from napinn.noise.density import EBM, GMM, KDE, BatchStd
 from napinn.noise.likelihood import Likelihood
 from napinn.noise.losses import Absolute, QGaussian, Squared
@@ -229,7 +229,7 @@ def ablation(preset: Preset) -> Iterator[Case]:
 def _cooled(method: Method) -> Method:
     """With a rate that falls to nothing over the whole of training."""
     return dataclasses.replace(
-        method, phases=tuple(dataclasses.replace(phase, schedule=Cosine()) for phase in method.phases)
+        method, phases=tuple(dataclasses.replace(phase, schedule=CosineRate()) for phase in method.phases)
     )
 
 

@@ -7,8 +7,8 @@ from napinn.engines.network.training.loop import all_misfits, keeping
 from napinn.engines.network.training.optimisers import (
     SOAP,
     Adam,
-    Constant,
-    Cosine,
+    ConstantRate,
+    CosineRate,
     Optimiser,
     Retired,
     Schedule,
@@ -24,13 +24,13 @@ from napinn.engines.network.training.phases import (
     Screen,
     SensorScreen,
 )
-from napinn.engines.network.training.steps import State, begin
+from napinn.engines.network.training.steps import TrainingState, begin
 
 __all__ = [
     "SOAP",
     "Adam",
-    "Constant",
-    "Cosine",
+    "ConstantRate",
+    "CosineRate",
     "Data",
     "FitState",
     "FixedCost",
@@ -46,7 +46,7 @@ __all__ = [
     "Screen",
     "SensorScreen",
     "Slowed",
-    "State",
+    "TrainingState",
     "all_misfits",
     "begin",
     "keep_checkpoint",

@@ -16,7 +16,7 @@ from napinn.engines.network.training.data import Data
 from napinn.engines.network.training.fit_state import FitState
 from napinn.engines.network.training.phase_progress import DivergenceGuard, EarlyStopping, PhaseProgress, StepBudget
 from napinn.engines.network.training.phases import Method
-from napinn.engines.network.training.steps import State, first_moments
+from napinn.engines.network.training.steps import TrainingState, first_moments
 from napinn.storage.checkpoints import Checkpoints, newest, packed, reading, unpacked
 from napinn.storage.pytrees import fill, leaves
 from napinn.storage.settings import decode, encode
@@ -24,15 +24,17 @@ from napinn.storage.settings import decode, encode
 COURSES: Mapping[str, type] = {cls.__name__: cls for cls in (PhaseProgress, DivergenceGuard, StepBudget, EarlyStopping)}
 
 
-def skeleton(method: Method, first: State, data: Data, phase: int, begun: bool, screened: bool) -> State:
+def skeleton(
+    method: Method, first: TrainingState, data: Data, phase: int, begun: bool, screened: bool
+) -> TrainingState:
     """The shapes of a state in which this phase is next to take a step, from those of the first state."""
     met = method.phases[: phase + begun]
     optimiser = next((each.optimiser for each in reversed(met) if each.optimiser is not None), method.optimiser)
     gating = method.gating if any(each.wants_law for each in met) else None
 
-    def blank(state: State) -> State:
+    def blank(state: TrainingState) -> TrainingState:
         dtype = data.values.dtype
-        return State(
+        return TrainingState(
             state.learned,
             first_moments(optimiser, state.learned),
             None if gating is None else blank_law(gating, data.fields, dtype, state.key),
@@ -57,7 +59,7 @@ def pack(fit_state: FitState, run: str) -> bytes:
     return packed(header, leaves(fit_state.state))
 
 
-def read(path: Path, run: str, method: Method, first: State, data: Data) -> FitState:
+def read(path: Path, run: str, method: Method, first: TrainingState, data: Data) -> FitState:
     """The fit_state in a file, or an `InputError` if the file is torn, of another kind or of another run."""
     header, arrays = unpacked(path, run)
     with reading(path):
@@ -65,7 +67,12 @@ def read(path: Path, run: str, method: Method, first: State, data: Data) -> FitS
 
 
 def _fit_state(
-    path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], method: Method, first: State, data: Data
+    path: Path,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    method: Method,
+    first: TrainingState,
+    data: Data,
 ) -> FitState:
     course: PhaseProgress | None = decode(header["course"], COURSES)
     if not 0 <= header["phase"] <= len(method.phases):
@@ -88,7 +95,7 @@ def _fit_state(
     )
 
 
-def latest(folder: Path, run: str, method: Method, first: State, data: Data) -> FitState | None:
+def latest(folder: Path, run: str, method: Method, first: TrainingState, data: Data) -> FitState | None:
     """The newest fit_state that can be read; None where there is no checkpoint at all."""
     return newest(folder, lambda path: read(path, run, method, first, data))
 

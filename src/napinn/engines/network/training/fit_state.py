@@ -13,7 +13,7 @@ from napinn.engines.network.training.loop import DivergedError, run_phase
 from napinn.engines.network.training.optimisers import Slowed
 from napinn.engines.network.training.phase_progress import PhaseProgress, begin_phase
 from napinn.engines.network.training.phases import Method, Phase, PhaseKind
-from napinn.engines.network.training.steps import State
+from napinn.engines.network.training.steps import TrainingState
 from napinn.engines.snapshot import Snapshot
 from napinn.problem import Problem
 
@@ -39,7 +39,7 @@ class GaveUpError(Exception):
 class FitState:
     """Where a fit stands: all that is needed to continue, besides the request."""
 
-    state: State
+    state: TrainingState
     phase: int = 0
     """The number of the phase that is next to take a step."""
     course: PhaseProgress | None = None
@@ -55,7 +55,7 @@ class FitState:
     """Whether this is a fit_state to come back to."""
 
 
-Between = Callable[[int, State], State]
+Between = Callable[[int, TrainingState], TrainingState]
 """What is done to the state before the phase of a number begins."""
 
 

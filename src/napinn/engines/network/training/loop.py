@@ -16,20 +16,20 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from napinn.engines.network.compiled import Itself, owned_jit, tidy
-from napinn.engines.network.objective import Gating, Law, Learned, Losses, misfits, owners, unknown_values
+from napinn.engines.network.objective import Gating, Learned, Losses, NoiseState, misfits, owners, unknown_values
 from napinn.engines.network.training.coherence import noise_share
 from napinn.engines.network.training.data import Data
 from napinn.engines.network.training.devices import everywhere, kept_everywhere
-from napinn.engines.network.training.optimisers import Constant
+from napinn.engines.network.training.optimisers import ConstantRate
 from napinn.engines.network.training.phase_progress import PhaseProgress
 from napinn.engines.network.training.phases import Method, Phase, PhaseKind, RelativeCost
-from napinn.engines.network.training.steps import State, StepSchedule, first_moments, schedule_of, step_of
+from napinn.engines.network.training.steps import StepSchedule, TrainingState, first_moments, schedule_of, step_of
 from napinn.engines.snapshot import Snapshot
 from napinn.field.chunks import PIECE, in_chunks
 from napinn.noise.likelihood import CLIP
 from napinn.problem import Problem
 
-Runner = Callable[..., tuple[State, Losses, Array]]
+Runner = Callable[..., tuple[TrainingState, Losses, Array]]
 FEWEST_SHARES = 512
 """Rows of a schedule that a chunk is given at least: chunks of up to as many steps share one program, for some
 kilobytes."""
@@ -56,7 +56,7 @@ def _misfits_of(learned: Learned, data: Data, rows: Int[Array, " b"]) -> Float[A
 
 
 @eqx.filter_jit
-def held_out_score(method: Method, state: State, data: Data) -> Float[Array, ""]:
+def held_out_score(method: Method, state: TrainingState, data: Data) -> Float[Array, ""]:
     """How well readings that are not trained on are predicted: higher is better, and no single one weighs much.
 
     Their log-density under the learned law, bounded as in training; before there is a law, minus their mean absolute
@@ -74,7 +74,7 @@ def held_out_score(method: Method, state: State, data: Data) -> Float[Array, ""]
 class Chunk:
     """What some steps of a phase led to."""
 
-    state: State
+    state: TrainingState
     course: PhaseProgress
     snapshot: Snapshot
     sound: bool
@@ -87,7 +87,7 @@ def run_phase(
     problem: Problem,
     method: Method,
     phase: Phase,
-    state: State,
+    state: TrainingState,
     data: Data,
     done: int,
     total: int,
@@ -129,7 +129,7 @@ def run_phase(
 def _snapshot(
     problem: Problem,
     phase: Phase,
-    state: State,
+    state: TrainingState,
     losses: dict[str, float],
     step: int,
     done: int,
@@ -149,18 +149,18 @@ def _snapshot(
     return Snapshot(phase.name, step, phase.steps, done + step, total, losses, unknowns, gate, elapsed, count / elapsed)
 
 
-def screened(phase: Phase, state: State, data: Data) -> State:
+def screened(phase: Phase, state: TrainingState, data: Data) -> TrainingState:
     if phase.screen is None:
         return state
     return keeping(state, data, phase.screen.kept(np.asarray(all_misfits(state.learned, data))))
 
 
-def keeping(state: State, data: Data, kept: np.ndarray) -> State:
+def keeping(state: TrainingState, data: Data, kept: np.ndarray) -> TrainingState:
     """The state from which only these of all readings, in the order of their misfits, are trained on."""
     return replace(state, kept=jnp.asarray(kept.reshape(data.values.shape), data.values.dtype))
 
 
-def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
+def enter(method: Method, phase: Phase, state: TrainingState, data: Data) -> TrainingState:
     """What has to be measured on all readings before a phase can begin."""
     if phase.optimiser is not None:
         state = replace(state, optimiser=first_moments(phase.optimiser, state.learned))
@@ -176,17 +176,17 @@ def enter(method: Method, phase: Phase, state: State, data: Data) -> State:
     cost = method.rejection.rejection_cost(np.asarray(weighed))
     share = noise_share(np.asarray(misfit), data.places, np.asarray(data.owner)) if phase.loss.is_law else 1.0
     numbers = (jnp.asarray(number, misfit.dtype) for number in (cost, share))
-    law = Law(law.density, law.standard, *numbers)
+    law = NoiseState(law.density, law.standard, *numbers)
     return replace(state, law=law, key=key)
 
 
 @eqx.filter_jit
 def _first_law(
     gating: Gating, misfit: Float[Array, " m"], owner: Int[Array, " m"], fields: int, key: PRNGKeyArray
-) -> Law:
+) -> NoiseState:
     standard = gating.scale.measure(misfit, owner, fields)
     density = gating.density.init(key, standard(misfit, owner))
-    return Law(density, standard, jnp.zeros((), misfit.dtype), jnp.ones((), misfit.dtype))
+    return NoiseState(density, standard, jnp.zeros((), misfit.dtype), jnp.ones((), misfit.dtype))
 
 
 def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
@@ -200,7 +200,7 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
         phase,
         name=phase.kind.value,
         steps=1,
-        schedule=Constant(),
+        schedule=ConstantRate(),
         equation_factors=(1.0, 1.0),
         patience=None,
         screen=None,
@@ -208,8 +208,8 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
     run_chunk = _runner(Itself(problem), parts, bare)
 
     def run(
-        state: State, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
-    ) -> tuple[State, Losses, Array]:
+        state: TrainingState, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
+    ) -> tuple[TrainingState, Losses, Array]:
         # All chunks are given as many shares, and the count as an array, so that a short last one compiles nothing;
         # a power of two, so that few lengths of a chunk compile anew.
         given = 1 << (max(count, method.log_every, FEWEST_SHARES) - 1).bit_length()
@@ -226,11 +226,11 @@ def _runner(key: Itself, method: Method, phase: Phase) -> Runner:
 
     @owned_jit
     def run_chunk(
-        state: State, data: Data, cached: Array, count: Array, shares: StepSchedule
-    ) -> tuple[State, Losses, Array]:
+        state: TrainingState, data: Data, cached: Array, count: Array, shares: StepSchedule
+    ) -> tuple[TrainingState, Losses, Array]:
         dynamic, static = eqx.partition(state, eqx.is_array)
 
-        def body(number: Array, carry: tuple[State, Losses]) -> tuple[State, Losses]:
+        def body(number: Array, carry: tuple[TrainingState, Losses]) -> tuple[TrainingState, Losses]:
             moving, sums = carry
             share = jax.tree.map(lambda each: each[number], shares)
             after, losses = step(eqx.combine(moving, static), data, cached, share)

@@ -57,13 +57,13 @@ class Schedule(abc.ABC):
 
 
 @dataclass(frozen=True)
-class Constant(Schedule):
+class ConstantRate(Schedule):
     def factor(self, done: np.ndarray) -> np.ndarray:
         return np.ones_like(done)
 
 
 @dataclass(frozen=True)
-class Cosine(Schedule):
+class CosineRate(Schedule):
     """Straight up from zero over the first `rise` of the phase, then along half a cosine down to `end`."""
 
     rise: float = 0.0

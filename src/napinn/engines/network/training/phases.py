@@ -14,7 +14,7 @@ import numpy as np
 from napinn.data.robust import MAD_TO_STD, robust_std
 from napinn.engines.network.collocation import Collocation, Uniform
 from napinn.engines.network.objective import Gating
-from napinn.engines.network.training.optimisers import Adam, Constant, Optimiser, Schedule
+from napinn.engines.network.training.optimisers import Adam, ConstantRate, Optimiser, Schedule
 from napinn.field.backbones import MLP, Backbone
 from napinn.noise.data_term import DataTerm
 from napinn.noise.losses import Squared
@@ -59,7 +59,7 @@ class Phase:
     steps: int
     loss: DataTerm = Squared()
     screen: Screen | None = None
-    schedule: Schedule = Constant()
+    schedule: Schedule = ConstantRate()
     optimiser: Optimiser | None = None
     """Its own optimiser, newly initialised; None continues with the method's."""
     equation_factors: tuple[float, float] = (1.0, 1.0)

@@ -19,7 +19,7 @@ LARGEST_SIDE = 1024
 """A matrix with a longer side is left to Adam: that side's square matrix would cost more than it brings."""
 
 
-class Bases(NamedTuple):
+class Eigenbases(NamedTuple):
     """Running covariances of a matrix's rows and columns, and the bases that nearly diagonalise them."""
 
     row_covariance: Float[Array, "m m"]
@@ -32,7 +32,7 @@ class SoapState(NamedTuple):
     taken: Int[Array, ""]
     first: Any
     second: Any
-    bases: tuple[Bases | None, ...]
+    bases: tuple[Eigenbases | None, ...]
 
 
 def scale_by_soap(b1: float, b2: float, epsilon: float, every: int) -> optax.GradientTransformation:
@@ -65,28 +65,30 @@ def _is_matrix(leaf: Array) -> bool:
     return leaf.ndim == 2 and min(leaf.shape) > 1 and max(leaf.shape) <= LARGEST_SIDE
 
 
-def _blank(leaf: Float[Array, "m n"]) -> Bases:
+def _blank(leaf: Float[Array, "m n"]) -> Eigenbases:
     rows, columns = (jnp.eye(side, dtype=leaf.dtype) for side in leaf.shape)
-    return Bases(jnp.zeros_like(rows), jnp.zeros_like(columns), rows, columns)
+    return Eigenbases(jnp.zeros_like(rows), jnp.zeros_like(columns), rows, columns)
 
 
-def _follow(bases: tuple[Bases | None, ...], slopes: list[Array], decay: float, due: Array) -> tuple[Bases | None, ...]:
+def _follow(
+    bases: tuple[Eigenbases | None, ...], slopes: list[Array], decay: float, due: Array
+) -> tuple[Eigenbases | None, ...]:
     """Covariances after one more gradient; the bases too, when they are due."""
 
-    def learn(basis: Bases, slope: Float[Array, "m n"]) -> Bases:
+    def learn(basis: Eigenbases, slope: Float[Array, "m n"]) -> Eigenbases:
         rows = decay * basis.row_covariance + (1.0 - decay) * slope @ slope.T
         columns = decay * basis.column_covariance + (1.0 - decay) * slope.T @ slope
         return basis._replace(row_covariance=rows, column_covariance=columns)
 
     learned = tuple(None if basis is None else learn(basis, slope) for basis, slope in zip(bases, slopes, strict=True))
 
-    def turn(now: tuple[Bases | None, ...]) -> tuple[Bases | None, ...]:
+    def turn(now: tuple[Eigenbases | None, ...]) -> tuple[Eigenbases | None, ...]:
         return tuple(None if basis is None else _iterate(basis) for basis in now)
 
     return jax.lax.cond(due, turn, lambda now: now, learned)
 
 
-def _iterate(basis: Bases) -> Bases:
+def _iterate(basis: Eigenbases) -> Eigenbases:
     """One orthogonal iteration of each basis towards the eigenvectors of its covariance."""
 
     def towards(covariance: Array, now: Array) -> Array:
@@ -101,9 +103,9 @@ def _iterate(basis: Bases) -> Bases:
     )
 
 
-def _turn(matrix: Array, basis: Bases | None) -> Array:
+def _turn(matrix: Array, basis: Eigenbases | None) -> Array:
     return matrix if basis is None else basis.row_basis.T @ matrix @ basis.column_basis
 
 
-def _turn_back(matrix: Array, basis: Bases | None) -> Array:
+def _turn_back(matrix: Array, basis: Eigenbases | None) -> Array:
     return matrix if basis is None else basis.row_basis @ matrix @ basis.column_basis.T

@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from napinn.engines.network.objective import (
     Gating,
-    Law,
     Learned,
     Losses,
+    NoiseState,
     gated_loss,
     learn_law,
     plain_loss,
@@ -28,12 +28,12 @@ from napinn.engines.network.training.phases import Method, Phase, PhaseKind
 from napinn.problem import Problem
 
 
-class State(eqx.Module):
+class TrainingState(eqx.Module):
     """Everything that the next step needs."""
 
     learned: Learned
     optimiser: optax.OptState
-    law: Law | None
+    law: NoiseState | None
     kept: Float[Array, "n f"] | None
     """1 or 0 for every reading once they have been screened."""
     key: PRNGKeyArray
@@ -49,7 +49,7 @@ class StepSchedule(eqx.Module):
     """What the weight of the equations is multiplied by."""
 
 
-Step = Callable[[State, Data, Float[Array, " m"], StepSchedule], tuple[State, Losses]]
+Step = Callable[[TrainingState, Data, Float[Array, " m"], StepSchedule], tuple[TrainingState, Losses]]
 """State, readings, cached misfits and what the share of the phase makes of them, to the next state."""
 
 
@@ -61,8 +61,8 @@ def schedule_of(phase: Phase, done: np.ndarray, dtype: jnp.dtype) -> StepSchedul
     return StepSchedule(jnp.asarray(phase.schedule.factor(done), dtype), jnp.asarray(equation_factor, dtype))
 
 
-def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> State:
-    return State(learned, first_moments(method.optimiser, learned), None, None, key)
+def begin(method: Method, learned: Learned, key: PRNGKeyArray) -> TrainingState:
+    return TrainingState(learned, first_moments(method.optimiser, learned), None, None, key)
 
 
 @eqx.filter_jit
@@ -85,7 +85,7 @@ def _plain_step(problem: Problem, method: Method, phase: Phase) -> Step:
         raise TypeError(f"phase '{phase.name}' has the likelihood as its loss but learns no law")
     plain = with_posterior(functools.partial(plain_loss, problem, phase.loss), method.divergence_weight)
 
-    def step(state: State, data: Data, _: Array, share: StepSchedule) -> tuple[State, Losses]:
+    def step(state: TrainingState, data: Data, _: Array, share: StepSchedule) -> tuple[TrainingState, Losses]:
         key, for_batch, for_weights = jax.random.split(state.key, 3)
         batch = draw(data, state.kept, method, for_batch)
         slopes, losses = jax.grad(plain, has_aux=True)(state.learned, for_weights, batch, share.equation_factor)
@@ -100,7 +100,7 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
         functools.partial(gated_loss, problem, phase.loss, _gating_of(method)), method.divergence_weight
     )
 
-    def step(state: State, data: Data, _: Array, share: StepSchedule) -> tuple[State, Losses]:
+    def step(state: TrainingState, data: Data, _: Array, share: StepSchedule) -> tuple[TrainingState, Losses]:
         key, for_batch, for_weights, for_law = jax.random.split(state.key, 4)
         batch = draw(data, None, method, for_batch)
         assert state.law is not None
@@ -116,7 +116,7 @@ def _gated_step(problem: Problem, method: Method, phase: Phase) -> Step:
 def _law_step(method: Method) -> Step:
     gating = _gating_of(method)
 
-    def step(state: State, data: Data, cached: Array, _: StepSchedule) -> tuple[State, Losses]:
+    def step(state: TrainingState, data: Data, cached: Array, _: StepSchedule) -> tuple[TrainingState, Losses]:
         key, for_batch, for_law = jax.random.split(state.key, 3)
         count = method.reading_batch * data.values.shape[1]
         chosen = jax.random.randint(for_batch, (count,), 0, data.trained * data.values.shape[1])
@@ -139,7 +139,7 @@ def _optimiser_of(method: Method, phase: Phase) -> Optimiser:
 
 
 def _descend(
-    method: Method, phase: Phase, state: State, slopes: Any, share: StepSchedule
+    method: Method, phase: Phase, state: TrainingState, slopes: Any, share: StepSchedule
 ) -> tuple[Learned, optax.OptState]:
     moves: tuple[Any, optax.OptState] = _optimiser_of(method, phase).transformation().update(slopes, state.optimiser)
     steps, optimiser = moves

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from napinn.data.robust import robust_std
-from napinn.engines.network.objective import Law, Learned, reliabilities
+from napinn.engines.network.objective import Learned, NoiseState, reliabilities
 from napinn.engines.network.training import Method, Phase, PhaseKind
-from napinn.noise.data_term import Scored
+from napinn.noise.data_term import ScoredMisfits
 from napinn.noise.likelihood import SIDE_WIDTH
 
 GENTLEST = 0.1
@@ -25,7 +25,7 @@ def last_phase(method: Method) -> Phase:
 
 
 def score_values(
-    method: Method, learned: Learned, law: Law | None, misfit: Float[Array, " n"], owner: Int[Array, " n"]
+    method: Method, learned: Learned, law: NoiseState | None, misfit: Float[Array, " n"], owner: Int[Array, " n"]
 ) -> Float[Array, " n"]:
     """The derivative of n times the data loss by each misfit, the location of the law not yet profiled out."""
     loss, gating = last_phase(method).loss, method.gating
@@ -37,11 +37,11 @@ def score_values(
         (law.standard.scale[owner],),
     )
     weights = gating.gate.weights(learned.gate, log_prob)
-    return loss.score(misfit, Scored(owner, law.standard, log_prob, slope, weights, law.noise_share))
+    return loss.score(misfit, ScoredMisfits(owner, law.standard, log_prob, slope, weights, law.noise_share))
 
 
 def slopes(
-    method: Method, learned: Learned, law: Law | None, misfit: np.ndarray, owner: np.ndarray, fields: int
+    method: Method, learned: Learned, law: NoiseState | None, misfit: np.ndarray, owner: np.ndarray, fields: int
 ) -> np.ndarray:
     """The mean slope of the scores of each field's readings; above zero."""
 
@@ -61,7 +61,7 @@ def slopes(
 
 
 def anchors(
-    method: Method, learned: Learned, law: Law | None, misfit: np.ndarray, owner: np.ndarray
+    method: Method, learned: Learned, law: NoiseState | None, misfit: np.ndarray, owner: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """What holds the median misfit of each field at zero: the side that each reading is on, how the mean side of a
     field follows each misfit (fields by readings), and the weight of a squared mean; None where nothing does."""

@@ -19,7 +19,7 @@ from scipy.stats import qmc
 
 from napinn.engines.network.compiled import owned_jit
 from napinn.engines.network.model import network_of
-from napinn.engines.network.objective import Law, Learned, face_residuals, inside_residuals, misfits
+from napinn.engines.network.objective import Learned, NoiseState, face_residuals, inside_residuals, misfits
 from napinn.engines.network.training import Data, prepare_data
 from napinn.problem import Problem
 from napinn.results.result import FitResult
@@ -38,7 +38,7 @@ class Tangent:
     """Weights come first in each row, then the unknowns."""
 
     learned: Learned
-    law: Law | None
+    law: NoiseState | None
     residual: np.ndarray
     """(e,) residuals of equations and conditions, each times the root of its weight in the loss."""
     residual_rows: np.ndarray
