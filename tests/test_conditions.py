@@ -109,7 +109,7 @@ def test_without_conditions_the_equation_term_is_what_it_was():
     ("condition", "said"),
     [
         ("u = 0", "does not say where it holds"),
-        ("u = 0 at x", "'x' is no place"),
+        ("u = 0 at x", "'x' is not a place"),
         ("u = 0 at z = 0", "'z' is not a coordinate"),
         ("u = 0 at x = 5", "x = 5 is outside the range of 'x', 0 to 2"),
         ("u = 0 at x = t", "'t' is not a number"),

@@ -80,7 +80,7 @@ def test_misfits_that_are_negligible_beside_the_field_are_not_compared():
 def test_a_bias_in_a_small_part_of_the_box_is_named(shift, told):
     noise = autoregressive(0.0) + shift * ((TIMES > 1.0) & (TIMES < 1.5))
     result = fitted(noise)
-    assert any("from the field on the whole" in note for note in result.notes) is told
+    assert any("from the field on average" in note for note in result.notes) is told
 
 
 def test_a_bias_has_the_chance_that_it_claims():

@@ -85,7 +85,7 @@ def test_an_equation_that_lacks_a_constant_is_called_wrong(wrong: napinn.FitResu
     assert not wrong.status.trusted
     assert wrong.status.value.startswith("The equation does not describe these readings")
     assert found.gain > 3.0 * found.error
-    assert any("held-out readings become likelier" in note for note in wrong.notes)
+    assert any("the likelihood of held-out readings rises" in note for note in wrong.notes)
     # The whole right-hand side is -0.7 u + 0.21, of which a larger rate takes a part.
     assert found.unknowns["k"] != pytest.approx(wrong.unknowns["k"], rel=0.02)
 

@@ -224,8 +224,8 @@ def test_a_python_function_is_an_equation_too():
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (lambda p, f, c: f.w_x, "asks for field 'w_x'"),
-        (lambda p, f, c: f.u_x - c.mu, "asks for unknown 'mu'"),
+        (lambda p, f, c: f.w_x, "uses field 'w_x'"),
+        (lambda p, f, c: f.u_x - c.mu, "uses unknown 'mu'"),
         (lambda p, f, c: p.x, "contains no field"),
         (lambda p, f, c: jnp.stack([f.u, f.v]), "must return one number"),
     ],

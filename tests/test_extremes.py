@@ -104,8 +104,8 @@ def test_a_chunk_that_is_not_finite_sends_the_fit_back_at_a_smaller_rate(monkeyp
     assert np.isnan(rate[12])
     np.testing.assert_allclose(rate[16:], 0.09)
     assert [note.split("; ")[1] for note in result.notes[:2]] == [
-        "training went back to step 12 and on at 0.3 of the rate.",
-        "training went back to step 12 and on at 0.09 of the rate.",
+        "training returned to step 12 and continued at 0.3 of the rate.",
+        "training returned to step 12 and continued at 0.09 of the rate.",
     ]
 
 

@@ -84,7 +84,7 @@ def test_a_scheme_is_recognised_by_its_codes(codes, scheme):
 
 def test_a_code_of_no_scheme_is_refused_with_row_and_column(problem, flagged):
     odd = flagged.assign(quality_flag=flagged["quality_flag"].where(flagged.index != 3, 7))
-    with pytest.raises(InputError, match=r"row 5, column 'quality_flag': '7' is no flag of QARTOD"):
+    with pytest.raises(InputError, match=r"row 5, column 'quality_flag': '7' is not a flag of QARTOD"):
         napinn.read_readings(odd, problem, napinn.Columns(scheme="qartod"))
     # A column that nobody called flags may hold anything.
     assert napinn.read_readings(odd, problem).flags is None

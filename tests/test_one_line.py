@@ -86,10 +86,10 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (ProblemTexts(("u_t = D*u_xx",)), "'D' is no column of r.csv (x, t, u, note) and not named as an unknown"),
+        (ProblemTexts(("u_t = D*u_xx",)), "'D' is not a column of r.csv (x, t, u, note) and not named as an unknown"),
         (
             ProblemTexts(("u_time = 0*u",)),
-            "'u_time' is no derivative of 'u', because 'time' is no column of r.csv (x, t, u",
+            "'u_time' is not a derivative of 'u', because 'time' is not a column of r.csv (x, t, u",
         ),
         (ProblemTexts(("u_t = u",), ("D=much",)), "'much' in 'D=much' is not a number"),
         (ProblemTexts(("u_t = u",), ("D=1,lwo=0",)), "cannot be read"),
@@ -116,7 +116,7 @@ def test_a_condition_beyond_the_last_sensor_widens_the_box():
 
 def test_the_unnamed_column_of_a_saved_index_is_no_name():
     frame = table("", "x", "t", "u")
-    with pytest.raises(InputError, match=r"'k_s' is no column of r\.csv \(x, t, u, note\).*add --unknown k_s"):
+    with pytest.raises(InputError, match=r"'k_s' is not a column of r\.csv \(x, t, u, note\).*add --unknown k_s"):
         deduce(ProblemTexts(("u_t = k_s*u_xx",)), frame, "r.csv")
     assert deduce(ProblemTexts(("u_t = k_s*u_xx",), ("k_s",)), frame, "r.csv").fields == ["u"]
 

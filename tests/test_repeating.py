@@ -140,7 +140,7 @@ def test_a_disk_that_is_full_is_one_sentence_and_the_fit_is_not_lost(napinn, mon
         patch.setattr(progress._Lines, "__call__", fill)
         code, out, err = napinn(*FIT, "-o", "run")
     assert (code, out) == (1, "")
-    assert err.splitlines()[-1].endswith("No space left on device. Make room there and say: napinn resume run")
+    assert err.splitlines()[-1].endswith("No space left on device. Free some space there and run: napinn resume run")
     assert "Traceback" not in err
     assert not Path("run/result.json").exists()
     assert napinn("resume", "run", "--quiet") == (3, "", "")

@@ -141,7 +141,7 @@ def test_how_far_a_newton_step_would_move_is_found_and_held(scattered):
     judged = with_uncertainty(away, uncertainty)
     assert judged.status is FitStatus.DOUBTFUL
     assert any(
-        note.startswith("A Newton step from where the fit ended would move 'k' by +0.25") for note in judged.notes
+        note.startswith("A Newton step from the end of the fit would move 'k' by +0.25") for note in judged.notes
     )
 
 

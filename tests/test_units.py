@@ -61,8 +61,8 @@ def test_a_unit_that_pint_does_not_know_is_refused_with_the_nearest_and_the_way_
     with pytest.raises(InputError) as refused:
         problem_of("u_t = k*u", {"u": "kelvn"})
     assert str(refused.value) == (
-        "units: u: 'kelvn' is no unit that is known (the nearest is 'kelvin'); correct it, or write "
-        "'own_units: [kelvn]' if it counts something of your own, such as cells."
+        "units: u: 'kelvn' is not a known unit (the nearest is 'kelvin'); correct it, or write "
+        "'own_units: [kelvn]' if it is a count, such as cells."
     )
     assert problem_of("u_t = k*u**2", {"t": "d", "u": "pelts"}, own_units=("pelts",)).unit_of("k") == "1/(pelts·d)"
 
@@ -223,10 +223,10 @@ def test_a_column_of_values_is_converted_by_field():
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"units": {"x": "m", "t": "h", "TT": "K"}}, "p: units: 'TT' is no name of the problem"),
+        ({"units": {"x": "m", "t": "h", "TT": "K"}}, "p: units: 'TT' is not a name of the problem"),
         ({"columns": {"units": {"TT": "degF"}}}, "p: columns: units: TT: 'TT' has no column"),
         ({"columns": {"units": {"T": "m"}}}, "p: columns: units: T: m (length) cannot be converted to °C"),
-        ({"columns": {"units": {"T": "degFF"}}}, "p: columns: units: T: 'degFF' is no unit that is known"),
+        ({"columns": {"units": {"T": "degFF"}}}, "p: columns: units: T: 'degFF' is not a known unit"),
         ({"units": {"x": "m", "t": "h"}}, "p: columns: units: T: the problem has no unit for 'T'"),
         ({"columns": {"units": "degF"}}, "p: entry 'columns.units'"),
         ({"columns": {"unit": {"T": "degF"}}}, "p: 'columns.unit'"),

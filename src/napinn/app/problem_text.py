@@ -104,10 +104,10 @@ def place_of(column: Column) -> dict[str, float]:
     for part in filter(None, (part.strip() for part in re.split("[,;]", column.place))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not name.isidentifier():
-            raise InputError(f"column '{column.column}': '{part[:40]}' is no place; write it as x = 0.2.")
+            raise InputError(f"column '{column.column}': '{part[:40]}' is not a place; write it as x = 0.2.")
         found[name] = number(value, f"the place of '{column.column}' along {name}")
     if not found:
-        raise InputError(f"column '{column.column}' is one sensor; say where it stands, as x = 0.2.")
+        raise InputError(f"column '{column.column}' is one sensor; give its place, as x = 0.2.")
     return found
 
 

@@ -187,7 +187,7 @@ class _Handler(LocalHandler):
         if not (given.isascii() and given.isdigit()):
             raise RefusedError(411, "A request must say how long it is.")
         if len(given) > 15 or int(given) > largest:
-            raise RefusedError(413, f"This is larger than {largest / 1e6:g} MB, the most that is taken.")
+            raise RefusedError(413, f"The request is larger than {largest / 1e6:g} MB, the most that is taken.")
         return int(given)
 
     def _content(self) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class _Handler(LocalHandler):
                 while left:
                     piece = self.rfile.read(min(left, 1 << 20))
                     if not piece:
-                        raise InputError("the file did not arrive whole; send it again.")
+                        raise InputError("the file arrived incomplete; send it again.")
                     left -= file.write(piece)
 
         return write

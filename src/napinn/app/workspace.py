@@ -66,7 +66,7 @@ class Analysis:
         try:
             return json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            raise InputError(f"the analysis {self.identifier} is not whole: its {RECORD} cannot be read.") from None
+            raise InputError(f"the analysis {self.identifier} is incomplete: its {RECORD} cannot be read.") from None
 
     def draft(self) -> Draft:
         return read_draft(self.record()["draft"])

@@ -35,8 +35,8 @@ SHORT_STEPS = 6000
 HOW_TO_READ = (
     "rMSE is the error of the field relative to the truth, which only a simulation knows: smaller is better.",
     "'outliers found' counts gross outliers that the method flagged, 'false alarms' good readings that it flagged.",
-    "pinn trusts every reading alike, na_pinn learns the law of the noise and leaves out what that law calls unlikely, "
-    "and the default also fits field and coefficients by that law.",
+    "pinn gives every reading the same weight, na_pinn learns the law of the noise and leaves out readings that are "
+    "unlikely under it, and the default also fits field and coefficients by that law.",
 )
 
 

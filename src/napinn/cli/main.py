@@ -57,10 +57,10 @@ def _exit_code() -> int:
     except StorageError as error:
         code = _failed(str(error), EXIT_NOT_WRITTEN)
     except (KeyboardInterrupt, typer.Abort):
-        Console(stderr=True).print("napinn: interrupted before there was anything to keep.")
+        Console(stderr=True).print("napinn: interrupted before there was a result to save.")
         code = EXIT_INTERRUPTED
     except MemoryError:
-        code = _failed("there is not enough memory for this; use fewer readings or nodes.", EXIT_NOT_WRITTEN)
+        code = _failed("not enough memory; use fewer readings or nodes.", EXIT_NOT_WRITTEN)
     except OSError as error:
         # Whatever a command expects of its files it has answered itself: this is the output, or a failing disk.
         place = "standard output could not be" if error.filename is None else f"{error.filename} could not be read or"

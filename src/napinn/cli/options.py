@@ -8,7 +8,7 @@ import typer
 LARGEST_SEED = 2**62
 """What 64 bits hold, and as many seeds after it as anyone will ask for."""
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only one JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Seed of everything random.", min=0, max=LARGEST_SEED)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")]
 Replace = Annotated[bool, typer.Option("--overwrite", help="Replace the file.")]
@@ -17,8 +17,8 @@ FieldName = Annotated[str | None, typer.Option("--field", help="Field to show; d
 Port = Annotated[int, typer.Option(help="Port on this machine; 0 takes any free one.", min=0, max=65_535)]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")]
 Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds between two checkpoints.", min=0.0)]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Say all that goes into RUN/log.txt.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but what went wrong.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that is written to RUN/log.txt.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors only.")]
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
 ]
@@ -28,7 +28,7 @@ Equations = Annotated[
         "--equation",
         "-e",
         metavar="EQUATION",
-        help="In place of a problem file: 'u_t = D*u_xx'. Give it again for more.",
+        help="Instead of a problem file: 'u_t = D*u_xx'. Give it again for more.",
     ),
 ]
 Unknowns = Annotated[
@@ -44,7 +44,8 @@ Constants = Annotated[
     list[str] | None, typer.Option("--constant", metavar="NAME=VALUE", help="A number that you know: Q=0.3.")
 ]
 Conditions = Annotated[
-    list[str] | None, typer.Option("--condition", metavar="CONDITION", help="What holds on a face: 'u = 0 at x = 1'.")
+    list[str] | None,
+    typer.Option("--condition", metavar="CONDITION", help="A condition on a face of the box: 'u = 0 at x = 1'."),
 ]
 Periodic = Annotated[
     list[str] | None, typer.Option("--periodic", metavar="COORDINATE", help="A coordinate that repeats.")

@@ -100,7 +100,7 @@ def show(counts: Mapping[str, int], files: Mapping[str, Path], console: Console)
     lines = [
         f"{', '.join(parts)}: {files['readings']}",
         f"labels, not for fitting: {files['labels']}",
-        f"now try: napinn fit {files['readings']} --problem {files['problem']}",
+        f"next: napinn fit {files['readings']} --problem {files['problem']}",
     ]
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True, markup=False)

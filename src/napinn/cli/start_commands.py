@@ -156,7 +156,8 @@ def fit(
         bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.")
     ] = False,
     discrepancy: Annotated[
-        bool, typer.Option("--discrepancy", help="Try a source term in each equation: is the equation wrong?")
+        bool,
+        typer.Option("--discrepancy", help="Add a source term to each equation to test whether the equation is wrong."),
     ] = False,
     double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
     flags: Flags = None,
@@ -215,7 +216,7 @@ def discover(
         typer.Option("--known", help="Certain part of the right-hand side, as '-u*u_x' or 'u_t: -u*u_x'."),
     ] = None,
     refit_seconds: Annotated[
-        float, typer.Option(help="What the joint refit may take by estimate; 0 leaves it out.", min=0.0)
+        float, typer.Option(help="Estimated time that the joint refit may take; 0 leaves it out.", min=0.0)
     ] = 15.0,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/NAME.")] = None,

@@ -41,7 +41,7 @@ def only_table(folder: Path) -> Path:
 
 def new_command(path: Path, overwrite: bool) -> None:
     _write(path, TEMPLATE, (".yaml", ".yml"), overwrite)
-    Console().print(f"{path}: now fill it in, then try: napinn check {path} readings.csv", soft_wrap=True, markup=False)
+    Console().print(f"{path}: fill it in, then run: napinn check {path} readings.csv", soft_wrap=True, markup=False)
 
 
 def schema_command(path: Path | None, overwrite: bool) -> None:

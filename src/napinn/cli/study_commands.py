@@ -59,8 +59,12 @@ def reproduce(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/studies/PRESET.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; the default is one a core.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
-    matching: Annotated[str, typer.Option(help="Run only such fits, as 'allen_cahn/fls/*': benchmark/label.")] = "*",
-    only_finished: Annotated[bool, typer.Option("--only-finished", help="Run nothing; write what there is.")] = False,
+    matching: Annotated[
+        str, typer.Option(help="Run only fits whose name matches, as 'allen_cahn/fls/*' (benchmark/label).")
+    ] = "*",
+    only_finished: Annotated[
+        bool, typer.Option("--only-finished", help="Run nothing; write tables and figures of the fits that exist.")
+    ] = False,
     pack: Annotated[bool, typer.Option("--pack", help="Then move finished fits into fits/finished.parquet.")] = False,
     outliers: Annotated[
         str, typer.Option(help="one_sided replaces the noise, as printed; additive adds to it; as in simulate.")
@@ -69,7 +73,10 @@ def reproduce(
         float, typer.Option(help="Standard deviation of Gaussian and Laplace noise, in parts of the mixture's.")
     ] = 1.0,
     error: Annotated[
-        str, typer.Option(help="whole (of the record), or instants (mean of the relative errors at three instants).")
+        str,
+        typer.Option(
+            help="whole (over the whole record), or instants (mean of the relative errors at three instants)."
+        ),
     ] = "whole",
     json: Json = False,
 ) -> None:

@@ -89,9 +89,9 @@ def rerun(
 
 @command
 def bundle(
-    run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
+    run: Annotated[Path, typer.Argument(help="Run folder, finished or not.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Zip file to write.")] = Path("bundle.zip"),
-    with_data: Annotated[bool, typer.Option("--with-data", help="Put the readings in too.")] = False,
+    with_data: Annotated[bool, typer.Option("--with-data", help="Include the readings.")] = False,
     overwrite: Replace = False,
 ) -> None:
     """Settings, versions, history and the end of the log in one file, to send when something went wrong."""

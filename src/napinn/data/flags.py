@@ -261,6 +261,6 @@ def _unknown_code(column: pd.Series, schemes: Sequence[FlagScheme], source: str)
     row = int(np.argmax(understood(column, nearest_scheme) < 0))
     known = ", ".join(f"{code:g}" for code in nearest_scheme.meanings)
     return InputError(
-        f"{source}, row {row + 2}, column '{column.name}': '{str(column.iloc[row])[:40]}' is no flag of "
+        f"{source}, row {row + 2}, column '{column.name}': '{str(column.iloc[row])[:40]}' is not a flag of "
         f"{nearest_scheme.title} ({known}); correct the cell, name the scheme under 'flags', or rename the column."
     )

@@ -65,7 +65,7 @@ def correlated_misfits(result: FitResult) -> list[str]:
     where = {"records": "Successive misfits of the same sensor", "places": "Misfits of neighbouring readings"}
     return [
         f"{where[each.along]} of '{name}' agree in sign (correlation about {each.correlation:.2f}, 0 for noise): the "
-        "field or the equations do not follow the readings, or the noise has a memory."
+        "field or the equations do not follow the readings, or the noise is correlated."
         for name, each in agreements(result).items()
         if correlated(each)
     ]
@@ -88,7 +88,7 @@ def biased_parts(result: FitResult) -> list[str]:
             spans = zip(problem.coordinates, inside.min(axis=0), inside.max(axis=0), strict=True)
             where = ", ".join(f"{each} = {low:.3g} to {high:.3g}" for each, low, high in spans)
             found.append(
-                f"The {len(inside)} readings of '{name}' at {where} lie {bias.shift:+.2g} from the field on the whole, "
+                f"The {len(inside)} readings of '{name}' at {where} lie {bias.shift:+.2g} from the field on average, "
                 f"with a noise of {noise_of(result, name):.2g}: the equations or conditions do not hold there, or "
                 "these readings are wrong."
             )
@@ -115,9 +115,9 @@ def excursions(result: FitResult) -> list[str]:
         allowed = BEYOND * max(high - low, noise_of(result, name))
         if float(field.min()) < low - allowed or float(field.max()) > high + allowed:
             found.append(
-                f"Between its readings the field '{name}' runs from {field.min():.3g} to {field.max():.3g}, while they "
-                f"lie between {low:.3g} and {high:.3g}: the readings do not hold it there. Check the equations, or add "
-                "sensors or conditions."
+                f"Between its readings the field '{name}' runs from {field.min():.3g} to {field.max():.3g}, while "
+                f"the readings are between {low:.3g} and {high:.3g}: they do not determine the field there. Check the "
+                "equations, or add sensors or conditions."
             )
     return found
 
@@ -200,8 +200,8 @@ def unsettled(result: FitResult) -> list[str]:
     if result.uncertainty is None:
         return []
     return [
-        f"A Newton step from where the fit ended would move '{name}' by {interval.drift:+.2g} from "
-        f"{result.unknowns[name]:.4g}; it has not settled."
+        f"A Newton step from the end of the fit would move '{name}' by {interval.drift:+.2g} from "
+        f"{result.unknowns[name]:.4g}; it has not converged."
         for name, interval in result.uncertainty.intervals.items()
         if still_moves(interval, result.unknowns[name])
     ]

@@ -38,7 +38,7 @@ class Exchange:
         with_fields = f", together with hidden fields {fields}," if self.hidden else ""
         return (
             f"Unknowns {whole} can be exchanged{with_fields} without any change in the equations: the readings cannot "
-            "say which is which. Bounds that do not overlap, or a condition, would."
+            "say which is which. Add bounds that do not overlap, or a condition."
         )
 
 

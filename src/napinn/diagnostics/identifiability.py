@@ -52,7 +52,7 @@ def free_levels(problem: Problem, dated: frozenset[str] = frozenset()) -> dict[s
 def free_level_sentences(problem: Problem, dated: frozenset[str] = frozenset()) -> list[str]:
     """A sentence for every hidden field that is free up to a constant or a function of time."""
     return [
-        f"Hidden field '{name}' is determined only up to {what}, because the equations hold nothing but derivatives of "
+        f"Hidden field '{name}' is determined only up to {what}, because the equations contain only derivatives of "
         "it; a condition on its value would fix it."
         for name, what in free_levels(problem, dated).items()
     ]
@@ -74,7 +74,7 @@ def _only_defining(problem: Problem) -> dict[str, str]:
         defined |= dict.fromkeys(single[1].unknowns, single[0])
     kept = {name for each in (*left, *(condition.equation for condition in problem.placed)) for name in each.unknowns}
     return {
-        name: f"it stands only in an equation that does no more than define hidden field '{field}'"
+        name: f"it appears only in an equation that does nothing but define hidden field '{field}'"
         for name, field in defined.items()
         if name not in kept
     }
@@ -88,7 +88,7 @@ def _unlinked(problem: Problem) -> dict[str, str]:
         linked |= {name for group in groups if linked & group for name in group}
     reached = {name for equation, group in zip(_bound(problem), groups, strict=True) if linked & group
                for name in equation.unknowns}  # fmt: skip
-    reason = "it stands only in equations of hidden fields that no measured field is linked to"
+    reason = "it appears only in equations of hidden fields that no measured field is linked to"
     return dict.fromkeys(set(problem.unknowns) - reached, reason)
 
 
@@ -111,7 +111,7 @@ def _blind(problem: Problem, readings: Readings) -> dict[str, str]:
     }
     changes = _changes(problem, bound, replace(drawn, values=flat)).along_unknowns()
     names = ", ".join(f"'{name}'" for name in still)
-    reason = f"the readings do not vary along {names}, and it stands only beside derivatives along it"
+    reason = f"the readings do not vary along {names}, and it appears only with derivatives along it"
     return {
         name: reason
         for column, name in enumerate(problem.unknowns)

@@ -129,23 +129,23 @@ def _doubts_of_law(result: FitResult) -> list[Doubt]:
     found: list[Doubt] = []
     for name, law in result.noise.items():
         if not law.has_spread:
-            note = f"The misfits of '{name}' have no spread, so there is no noise to learn a law of."
+            note = f"The misfits of '{name}' have no spread, so there is no noise law to learn."
             found.append((FitStatus.LAW_DEGENERATE, note))
     totals = [law.normaliser() for law in result.noise.values()]
     for total in [each for each in totals if not abs(each - 1.0) < WHOLE][:1]:
-        found.append((FitStatus.LAW_DEGENERATE, f"The learned law integrates to {total:.3g} in place of 1."))
+        found.append((FitStatus.LAW_DEGENERATE, f"The learned law integrates to {total:.3g} instead of 1."))
     return found
 
 
 def _doubts_of_gate(result: FitResult) -> list[Doubt]:
     share = float(result.flagged.mean())
     if share > MOST_FLAGGED:
-        note = f"{100 * share:.0f} % of the readings are flagged; which of them are the bad ones cannot be known."
+        note = f"{100 * share:.0f} % of the readings are flagged; no method can know which of them are bad."
         return [(FitStatus.REJECTS_MOST, note)]
     if share == 0.0 and result.model.gate is not None:
         impossible = int(np.sum(-result.log_densities > IMPOSSIBLE))
         if impossible > max(3.0, 0.01 * len(result.readings)):
-            note = f"The law finds {impossible} readings all but impossible, and the gate flags none."
+            note = f"The law finds {impossible} readings practically impossible, and the gate flags none."
             return [(FitStatus.REJECTS_NOTHING, note)]
     return []
 

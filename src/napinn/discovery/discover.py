@@ -140,7 +140,7 @@ class _Question:
         for text in given:
             if text not in self.lefts:
                 raise InputError(
-                    f"terms are given for '{text}', which is no left side; there are {', '.join(self.lefts)}."
+                    f"terms are given for '{text}', which is not a left side; left sides are {', '.join(self.lefts)}."
                 )
         return [given.get(text, []) for text in self.lefts]
 
@@ -218,8 +218,8 @@ def _refusal(evidence: Evidence, found: Search) -> str:
     left, field = show(found.side), evidence.fields[found.side.field]
     if field.explained < SURE_FIELD:
         return (
-            f"No equation is claimed for {left}: held-out readings of '{found.side.field}' are no nearer to a smooth "
-            "field than to a constant, so the readings show nothing but noise."
+            f"No equation is claimed for {left}: held-out readings of '{found.side.field}' are not closer to a smooth "
+            "field than to a constant, so the readings show only noise."
         )
     if not found.chosen:
         return f"No equation is claimed for {left}: no term of the library improves the held-out score enough."

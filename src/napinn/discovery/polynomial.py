@@ -63,7 +63,7 @@ def polynomial(node: Expression) -> Polynomial:
         case Coordinate() | Derivative() | Constant() | Given() | UnknownLeaf():
             return _atom(node)
         case _:
-            raise TypeError(f"{type(node).__name__} is no part of a written term")
+            raise TypeError(f"{type(node).__name__} is not part of a written term")
 
 
 def times(one: Polynomial, other: Polynomial) -> Polynomial:

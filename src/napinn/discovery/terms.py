@@ -114,7 +114,7 @@ def left_side(text: str, names: Names) -> Derivative:
     node = parse_expression(text, names)
     if not isinstance(node, Derivative) or not node.terms[0]:
         fields = f"{names.fields[0]}_{names.coordinates[-1]}"
-        raise InputError(f"left side '{text.strip()}' is no derivative of a field; write for example '{fields}'.")
+        raise InputError(f"left side '{text.strip()}' is not a derivative of a field; write for example '{fields}'.")
     return node
 
 

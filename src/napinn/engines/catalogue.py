@@ -43,7 +43,7 @@ _LAW = ("backbone", "estimator", "loss")
 METHODS: Mapping[str, CatalogueEntry] = {
     "auto": CatalogueEntry(
         "napinn.engines.splines.method:automatic",
-        "splines where they can follow, else law_pinn; the default",
+        "splines where they can resolve the field, else law_pinn; the default",
         "napinn",
         steps=0,
     ),
@@ -64,7 +64,7 @@ METHODS: Mapping[str, CatalogueEntry] = {
     ),
     "pinn": CatalogueEntry(
         "napinn.engines.network.methods:pinn",
-        "least squares, every reading alike",
+        "least squares, every reading with the same weight",
         "Raissi et al. 2019",
         parts=("backbone", "loss"),
     ),

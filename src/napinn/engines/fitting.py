@@ -58,7 +58,7 @@ def fit(
     check_readings(problem, readings, request.method.double)
     kept = Checkpoints(checkpoints) if isinstance(checkpoints, Path | str) else checkpoints
     if resume and kept is None:
-        raise InputError("a fit can be resumed only from its folder of checkpoints; pass checkpoints=….")
+        raise InputError("a fit can be resumed only from its checkpoints; pass their folder as checkpoints=….")
     with shown_progress(progress, request.method.name) as show:
         return fit_request(request, RunOptions(show, kept, resume, devices))
 

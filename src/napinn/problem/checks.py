@@ -116,7 +116,7 @@ def check_used(problem: "Problem") -> None:
     used_fields = {derivative.field for equation in problem.written for derivative in equation.needs}
     for name in problem.outputs:
         if name not in used_fields:
-            raise InputError(f"field '{name}' is in no equation; remove it or add the equation that it obeys.")
+            raise InputError(f"field '{name}' is in no equation; remove it or add an equation for it.")
     bound = (*problem.written, *(condition.equation for condition in problem.placed))
     used_unknowns = {name for equation in bound for name in equation.unknowns}
     used_unknowns |= {

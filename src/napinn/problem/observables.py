@@ -98,7 +98,7 @@ def _axes(average: Call) -> tuple[str, ...]:
 def _common_axes(name: str, tree: Expression, averages: tuple[Call, ...]) -> tuple[str, ...]:
     """The coordinates that every mean in an observable is over; all fields must be inside of one."""
     if len({_axes(average) for average in averages}) > 1:
-        raise InputError(f"observable '{name}' takes means over different coordinates; give each a name of its own.")
+        raise InputError(f"observable '{name}' takes means over different coordinates; give each another name.")
     if _outside(tree):
         raise InputError(
             f"observable '{name}' has a field inside and another outside of a mean; put all fields inside of it."

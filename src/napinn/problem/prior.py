@@ -68,4 +68,4 @@ def read_prior(text: str) -> Prior:
     try:
         return Prior(found[1], float(found[2]), float(found[3]))
     except ValueError:
-        raise InputError(f"the prior '{text[:60]}' has something else than two numbers in it; {_USAGE}.") from None
+        raise InputError(f"the prior '{text[:60]}' contains something other than two numbers; {_USAGE}.") from None

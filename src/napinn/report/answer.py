@@ -87,7 +87,7 @@ def _sensors_sentence(result: FitResult) -> tuple[str, list[str]]:
     if not result.flagged.any():
         return "No reading is flagged.", []
     if not in_series(result):
-        return "Every sensor has read once, so sensors are not judged as a whole.", []
+        return "Every sensor has one reading, so sensors are not judged.", []
     if not bad:
         other = "No sensor" if result.faulty_sensors().empty else "No other sensor"
         return f"{other} is unreliable as a whole: none has more than half of its readings flagged.", []

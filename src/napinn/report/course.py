@@ -20,7 +20,7 @@ def history_charts(result: FitResult) -> list[Chart]:
         return []
     losses = [name for name in ("total", "equation", "data") if name in history]
     course = _history(result, "losses", "Losses", "loss (dimensionless)", losses, log=True)
-    caption = "How far readings (data) and equations are missed, and the sum that the fit makes small."
+    caption = "Misfit of the readings (data), residual of the equations, and their sum, which the fit minimises."
     names = [f"{number} {phase}" for number, phase in enumerate(_phases(result), 1)]
     numbered = f" Numbers: {', '.join(names)}." if len(names) > 1 else ""
     charts = [dataclasses.replace(course, caption=caption + numbered)]

@@ -81,8 +81,8 @@ class SourceTerm:
             f"{self.size:.3g}), and {value:.3g} at {place}"
         )
         if self.likeness is None:
-            return said + "; it looks like no simple term."
-        return said + f"; it looks like {self.likeness}, which explains {100.0 * self.likeness.share:.0f} % of it."
+            return said + "; it does not resemble a simple term."
+        return said + f"; it resembles {self.likeness}, which explains {100.0 * self.likeness.share:.0f} % of it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Discrepancy:
 
     sources: tuple[SourceTerm, ...]
     gain: float
-    """Nats by which held-out readings become likelier with the source terms."""
+    """Nats by which the likelihood of held-out readings rises with the source terms."""
     error: float
     """Its standard error, from how far groups of readings differ."""
     groups: str
@@ -111,9 +111,9 @@ class Discrepancy:
             before: the unknowns without source terms."""
         measured = f"{self.gain:.1f} nats, standard error {self.error:.1f}, {self.groups} held out in turn"
         if not self.wanted:
-            return (f"Held-out readings do not ask for a source term in the equations ({measured}).",)
+            return (f"Held-out readings do not need a source term in the equations ({measured}).",)
         moved = ", ".join(f"'{name}' from {before[name]:.4g} to {value:.4g}" for name, value in self.unknowns.items())
-        first = f"With a source term in the equations, held-out readings become likelier ({measured})" + (
+        first = f"With a source term in the equations, the likelihood of held-out readings rises ({measured})" + (
             f", and {moved}." if moved else "."
         )
         largest = max(source.share for source in self.sources)

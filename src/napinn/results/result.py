@@ -44,7 +44,7 @@ class FitStatus(enum.Enum):
     (True, False)
     """
 
-    CONVERGED = "The fit has settled: losses and coefficients no longer change."
+    CONVERGED = "The fit has converged: losses and coefficients no longer change."
     BUDGET_SPENT = (
         "The fit ended with its budget while losses or coefficients were still changing, so the numbers are "
         "provisional; take more steps."
@@ -54,12 +54,12 @@ class FitStatus(enum.Enum):
         "final. If it kept checkpoints, `napinn resume` continues it."
     )
     DIVERGED = (
-        "The fit met a number that is not finite and stopped; the last finite state is kept. "
+        "The fit stopped because a number was not finite; the last finite state is kept. "
         "Check the equation for roots, logarithms and divisions, and the units; give a network a smaller learning rate."
     )
     LAW_DEGENERATE = (
-        "The learned noise law is no law of noise, so the verdicts mean nothing. Check that the readings vary and are "
-        "not computed from the equation itself, or fit with the method 'pinn'."
+        "The learned noise law is not a valid density, so the verdicts mean nothing. Check that the readings vary and "
+        "are not computed from the equation itself, or fit with the method 'pinn'."
     )
     REJECTS_MOST = (
         "The gate rejects nearly half of the readings or more, and then no method can know which half is wrong: the "
@@ -75,15 +75,15 @@ class FitStatus(enum.Enum):
         "it matters."
     )
     DOUBTFUL = (
-        "Checks that need no truth cast doubt on this fit; the notes say which. Check the equations, the box and the "
+        "Checks cast doubt on this fit; the notes say which. Check the equations, the box and the "
         "sensors, or give the problem more readings or conditions."
     )
     EQUATION_WRONG = (
-        "The equation does not describe these readings: with a source term added to it, held-out readings become "
-        "likelier. The notes say how large the term is, where, and what it looks like."
+        "The equation does not describe these readings: with a source term added to it, the likelihood of held-out "
+        "readings rises. The notes say how large the term is, where, and what it looks like."
     )
     SEEDS_DISAGREE = (
-        "Fits that differ in their seed alone disagree, so the numbers of any one of them are not to be trusted. "
+        "Fits that differ in their seed alone disagree, so the numbers of any one of them cannot be trusted. "
         "Take more steps, or give the problem more readings or conditions."
     )
     # The name in runs from before there were two ways to finish.

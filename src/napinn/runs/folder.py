@@ -218,7 +218,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
     :param folder: A folder that `napinn.save` or `napinn fit` has written.
     :param problem: Needed only where an equation was a Python function, which no file can hold.
     :return: The result as it was saved; sensors are judged again from the saved predictions.
-    :raises InputError: if the folder holds no finished run, or its files do not fit together.
+    :raises InputError: if the folder holds no finished run, or its files do not belong together.
 
     >>> napinn.save(result, "runs/saved")
     >>> napinn.load("runs/saved").unknowns == result.unknowns
@@ -255,7 +255,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
             held_out=_held_out(description.get("held_out"), len(request.readings)),
         )
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{folder} is not a complete run: its files do not fit together.") from None
+        raise InputError(f"{folder} is not a complete run: its files do not belong together.") from None
 
 
 def _check_model(folder: Path) -> None:
@@ -264,7 +264,7 @@ def _check_model(folder: Path) -> None:
         with saved_arrays(folder / MODEL):
             pass
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{folder} is not a complete run: its files do not fit together.") from None
+        raise InputError(f"{folder} is not a complete run: its files do not belong together.") from None
 
 
 def _held_out(numbers: Any, count: int) -> np.ndarray | None:
@@ -311,7 +311,7 @@ def _annotations(table: pd.DataFrame, readings: Readings) -> dict[str, np.ndarra
         wanted = readings.added_columns(name)
         if not set(wanted) <= set(table.columns):
             raise InputError(
-                f"{readings.source}: the run's {READINGS} has no column '{wanted[0]}', so it is not whole."
+                f"{readings.source}: the run's {READINGS} has no column '{wanted[0]}', so the run is incomplete."
             )
         columns = table[wanted].apply(pd.to_numeric, errors="coerce")
         found[name] = columns.to_numpy(dtype=float)[readings.rows, readings.label_index]

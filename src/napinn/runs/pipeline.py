@@ -223,7 +223,7 @@ def _fit_one(
         try:
             save(result, folder)
         except StorageError as error:
-            raise StorageError(f"{error} Make room there and say: napinn resume {folder}") from None
+            raise StorageError(f"{error} Free some space there and run: napinn resume {folder}") from None
         report(result, folder)
     return result
 

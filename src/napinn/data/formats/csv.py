@@ -122,7 +122,7 @@ def _irregular(error: pd.errors.ParserError) -> str:
         return f"{message}."
     return (
         f"row {found[2]} has {found[3]} cells and the rows before it have {found[1]}; correct the row, or remove lines "
-        "that are no part of the table."
+        "that are not part of the table."
     )
 
 
@@ -151,7 +151,7 @@ def _header_fields(path: Path, separator: str, comments: int) -> int:
             stream.readline(LONGEST_HEADER)
         line = stream.readline(LONGEST_HEADER)
     if len(line) == LONGEST_HEADER and not line.endswith("\n"):
-        raise InputError(f"{path} has a first line of more than {LONGEST_HEADER} characters, which is no header.")
+        raise InputError(f"{path} has a first line of more than {LONGEST_HEADER} characters, which cannot be a header.")
     return line.count(separator) + 1 if '"' not in line else _fields(line, separator)
 
 

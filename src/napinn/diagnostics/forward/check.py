@@ -91,7 +91,7 @@ class Forward:
 def check_forward(result: FitResult) -> list[Check]:
     """Solve the equations of a fit forward from its field, if they can be, and compare with field and readings."""
     if any(each.ranges for each in result.problem.experiments.values()):
-        return [_cannot("The equations cannot be solved forward, because experiments have ranges of their own.")]
+        return [_cannot("The equations cannot be solved forward, because experiments have different ranges.")]
     evolution = evolution_of(result.problem, frozenset(result.readings.columns.clocks))
     if isinstance(evolution, Obstacle):
         return [_cannot(f"The equations cannot be solved forward, because {evolution.why}.")]

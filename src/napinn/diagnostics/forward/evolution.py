@@ -153,7 +153,7 @@ def evolution_of(problem: Problem, dated: frozenset[str] = frozenset()) -> Evolu
     spaces = tuple(name for name in names if name != time)
     orders = {name: _highest_order(problem, name, time) for name in problem.outputs}
     if not any(orders.values()):
-        return Obstacle(f"nothing in it is differentiated by {time}: it describes a state and no course")
+        return Obstacle(f"nothing in it is differentiated by {time}: it describes a state that does not change in time")
     solved = {name: Derivative(name, ((time,) * order,)) for name, order in orders.items()}
     used = tuple(equation for equation in problem.written if equation.needs & frozenset(solved.values()))
     obstacle = _obstacle(problem, used, solved, time)
@@ -177,7 +177,7 @@ def _obstacle(
                     return Obstacle(f"'{leaf.field}' is differentiated along space and never by {time}")
                 return Obstacle(f"the highest time derivative of '{leaf.field}' is differentiated along space as well")
     if len(used) != len(solved):
-        return Obstacle(f"{len(used)} equation(s) are there to move {len(solved)} field(s)")
+        return Obstacle(f"{len(used)} equation(s) determine {len(solved)} field(s)")
     for equation in used:
         if equation.tree is not None and degree(equation.tree, frozenset(solved.values())) > 1:
             return Obstacle(f"the equation {equation.shown} is not linear in its highest time derivative")

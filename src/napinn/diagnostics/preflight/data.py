@@ -81,8 +81,8 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
             often = "once" if count == 1 else f"{count} times"
             yield Finding(
                 Weight.DOUBT,
-                f"the value {number:g} of '{field}' occurs {often}, far from all others; if it stands for no "
-                f"reading, write 'missing: [{number:g}]' in the problem file.",
+                f"the value {number:g} of '{field}' occurs {often}, far from all others; if it means that "
+                f"there is no reading, write 'missing: [{number:g}]' in the problem file.",
             )
 
 
@@ -111,7 +111,7 @@ def _huge(problem: Problem, readings: Readings) -> Iterator[Finding]:
             yield Finding(
                 Weight.DOUBT,
                 f"{count} reading(s) of '{field}' are more than {HUGE:g} deviations from the median (the farthest is "
-                f"{worst:g}); a value that stands for no reading belongs under 'missing'.",
+                f"{worst:g}); list a value that means 'no reading' under 'missing'.",
             )
 
 
@@ -227,7 +227,7 @@ def _uncovered(problem: Problem, readings: Readings) -> Iterator[Finding]:
             yield Finding(
                 Weight.DOUBT,
                 f"the readings reach from {start:g} to {end:g} along '{name}', less than half of its range "
-                f"{low:g} to {high:g}; elsewhere only the equation holds the field.",
+                f"{low:g} to {high:g}; elsewhere only the equation determines the field.",
             )
 
 

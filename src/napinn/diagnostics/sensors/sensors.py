@@ -44,7 +44,7 @@ def suspects(
 ) -> list[np.ndarray]:
     """Numbers of the readings of each sensor that may be faulty and is not named so, the most suspicious first.
 
-    A field that was fitted to a faulty sensor follows it in part, above all at an edge of the box, so that the fault
+    A field that was fitted to a faulty sensor follows it in part, mainly at an edge of the box, so that the fault
     looks smaller than it is and other sensors look wrong beside it. A fit without the sensor decides.
 
     Args:

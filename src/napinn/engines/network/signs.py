@@ -49,7 +49,10 @@ def with_better_signs(problem: Problem, method: Method, data: Data, fit_state: F
         return better
     chosen = (second if better is other else first)[1]
     shown = ", ".join(f"'{name}' {'above' if chosen[name] > 0.0 else 'below'} zero" for name in opposite)
-    note = f"Both signs were tried from no start; after a tenth of the first phase the loss is lower with {shown}."
+    note = (
+        "No start was given, so both signs were tried; after a tenth of the first phase the loss is lower with "
+        f"{shown}."
+    )
     return replace(better, notes=(*better.notes, note))
 
 

@@ -85,7 +85,9 @@ def sources_of(task: Task, units: Units) -> tuple[AddedSource, ...]:
     problem = task.problem
     for name, varying in problem.varying.items():
         if set(varying.of) == set(problem.coordinates):
-            raise InputError(f"'{name}' varies along all coordinates, so it takes up whatever the equations lack.")
+            raise InputError(
+                f"'{name}' varies along all coordinates, so it can replace any missing term of the equations."
+            )
     chosen = [
         number
         for number, equation in enumerate(problem.stated)

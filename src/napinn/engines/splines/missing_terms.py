@@ -84,8 +84,10 @@ def doubt_of_terms(point: Point, least: Units, intervals: Mapping[str, Interval]
     equation = point.system.task.problem.equations[found.strongest.equation]
     term = f"{found.coefficient:+.2g}" + ("" if found.strongest.text == "1" else f"·{found.strongest.text}")
     return (
-        f"With further terms in the equations, above all {term} on the right of '{equation}', the readings become "
-        f"likelier by {found.gain:.0f} nats" + (f", which moves {changes}" if changes else "") + ": the equations lack "
+        f"With further terms in the equations, mainly {term} on the right of '{equation}', the likelihood of the "
+        f"readings rises by {found.gain:.0f} nats"
+        + (f", which moves {changes}" if changes else "")
+        + ": the equations lack "
         "a term, or a sensor is wrong in a way that looks like one."
     )
 

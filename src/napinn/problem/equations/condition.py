@@ -48,7 +48,7 @@ def bind_condition(text: str, names: Names, box: Mapping[str, tuple[float, float
         name, equals, value = (part.strip() for part in piece.partition("="))
         name = normal(name)
         if not equals:
-            raise InputError(f"condition '{text[:80]}': '{piece.strip()[:40]}' is no place; {USAGE}.")
+            raise InputError(f"condition '{text[:80]}': '{piece.strip()[:40]}' is not a place; {USAGE}.")
         if name not in box:
             raise InputError(f"condition '{text[:80]}': '{name[:40]}' is not a coordinate; {nearest(name, box)}")
         at[name] = _number(value, names, text)

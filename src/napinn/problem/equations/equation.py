@@ -90,7 +90,7 @@ def _bind_function(function: PointFunction, names: Names) -> Equation:
         def field(name: str) -> Any:
             found = Derivative(name, ((),)) if name in names.fields else names.partial(name)
             if found is None:
-                raise InputError(f"equation '{title}' asks for field '{name}'; {names.suggest(name)}")
+                raise InputError(f"equation '{title}' uses field '{name}'; {names.suggest(name)}")
             needs.add(found)
             return look_up(found)
 
@@ -118,7 +118,7 @@ def _bind_function(function: PointFunction, names: Names) -> Equation:
 
 def _known(name: str, known: tuple[str, ...], kind: str, title: str) -> str:
     if name not in known:
-        raise InputError(f"equation '{title}' asks for {kind} '{name}'; known: {', '.join(known)}.")
+        raise InputError(f"equation '{title}' uses {kind} '{name}'; known: {', '.join(known)}.")
     return name
 
 

@@ -111,7 +111,7 @@ class Names:
         if len(axes) > HIGHEST_ORDER:
             raise InputError(
                 f"a derivative of '{field}' has order {len(axes)}, and the highest that can be computed is "
-                f"{HIGHEST_ORDER}; give a derivative of it a name of its own as a hidden field."
+                f"{HIGHEST_ORDER}; define a lower derivative of it as a hidden field."
             )
         return Derivative(field, (tuple(sorted(axes, key=self.coordinates.index)),))
 
@@ -189,7 +189,9 @@ def _expression(text: str, names: Names, where: str, averages: tuple[str, ...]) 
         near = f" near '{_short(error.text.replace(_MARK, '').strip())}'" if error.text and error.text.strip() else ""
         raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
     except (ValueError, RecursionError, MemoryError):
-        raise InputError(f"{where} cannot be read: it holds characters or a nesting that no equation needs.") from None
+        raise InputError(
+            f"{where} cannot be read: it holds characters or nesting that an equation cannot have."
+        ) from None
     return _Reader(names, where, averages).read(tree.body, 0)
 
 
@@ -317,7 +319,7 @@ class _Reader:
         if name in self.averages:
             return self._average(name, arguments, depth)
         if name in AVERAGES:
-            raise InputError(f"{self.where}: '{name}' can stand only in an observable, outside of other means.")
+            raise InputError(f"{self.where}: '{name}' is allowed only in an observable, and not inside another mean.")
         if name not in FUNCTIONS:
             known = [*FUNCTIONS, "d", *self.averages]
             raise InputError(f"{self.where}: '{name}' is not a known function; {nearest(name, known)}")

@@ -187,11 +187,11 @@ def _roles(
         if head in columns:
             axis = next((name for name in shown if name != head), "t")
             raise InputError(
-                f"'{unexplained[0]}' is no derivative of '{head}', because '{ending}' is no column of {source} "
+                f"'{unexplained[0]}' is not a derivative of '{head}', because '{ending}' is not a column of {source} "
                 f"({listed(shown)}); write for example {partial_text(head, axis)}, or add --unknown {unexplained[0]}."
             )
         raise InputError(
-            f"'{unexplained[0]}' is no column of {source} ({listed(shown)}) and not named as an unknown; "
+            f"'{unexplained[0]}' is not a column of {source} ({listed(shown)}) and not named as an unknown; "
             f"correct it or add --unknown {unexplained[0]}."
         )
     for name in bare - fields - coordinates:

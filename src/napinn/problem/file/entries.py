@@ -75,7 +75,7 @@ class UnknownEntry(_Strict):
             if getattr(self, entry) is not None:
                 raise InputError(f"it varies, so it takes no '{entry}'; leave it out.")
         if self.scale == "log":
-            raise InputError("it varies; write 'positive: true' in place of 'scale: log'.")
+            raise InputError("it varies; write 'positive: true' instead of 'scale: log'.")
         return VaryingUnknown(tuple(self.of), self.positive, self.steps, self.start)
 
 

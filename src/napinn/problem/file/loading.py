@@ -33,7 +33,7 @@ def load_problem_file(path: Path) -> ProblemFile:
     check_file(path, "problem")
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no problem file is.")
+            raise InputError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, the limit for a problem file.")
         text = path.read_text(encoding="utf-8")
         _check_tokens(text, path)
         content = yaml.load(text, LOADER)  # noqa: S506 (either of the safe ones)
@@ -57,9 +57,11 @@ def _check_tokens(text: str, path: Path) -> None:
             raise InputError(f"{path} uses a YAML alias (*name); write the entry out.")
         depth += isinstance(token, OPENING) - isinstance(token, CLOSING)
         if depth > DEEPEST:
-            raise InputError(f"{path} nests entries more than {DEEPEST} levels deep, which no problem file does.")
+            raise InputError(f"{path} nests entries more than {DEEPEST} levels deep, the limit for a problem file.")
         if isinstance(token, yaml.ScalarToken) and len(token.value) > LONGEST_ENTRY:
-            raise InputError(f"{path} has an entry of more than {LONGEST_ENTRY} characters, which no problem file has.")
+            raise InputError(
+                f"{path} has an entry of more than {LONGEST_ENTRY} characters, the limit for a problem file."
+            )
 
 
 def parse_problem(content: Mapping[Any, Any], source: str, folder: Path = Path()) -> ProblemFile:

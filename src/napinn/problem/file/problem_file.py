@@ -149,7 +149,7 @@ class ProblemFile(pydantic.BaseModel):
                  *self.tables}  # fmt: skip
         for name in self.units:
             if name not in known:
-                raise InputError(f"units: '{name}' is no name of the problem; {nearest(name, known)}")
+                raise InputError(f"units: '{name}' is not a name of the problem; {nearest(name, known)}")
 
     def wanted_columns(self) -> set[str]:
         """Every column that readings may come from."""
@@ -281,7 +281,7 @@ class ProblemFile(pydantic.BaseModel):
         except (OSError, ValueError):
             path = folder.parent
         if not path.is_relative_to(folder):
-            raise InputError(f"'{name[:80]}' leads out of the problem file's folder; put the file beside it.")
+            raise InputError(f"'{name[:80]}' is outside the problem file's folder; move the file into that folder.")
         return path
 
 

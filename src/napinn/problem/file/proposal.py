@@ -75,7 +75,7 @@ def propose(table: pd.DataFrame, source: str) -> str:
             "name one x, t or time, or write the file by hand from: napinn new problem.yaml"
         )
     if not roles.fields:
-        raise InputError(f"{source} has no column of numbers beside its coordinates, so nothing is measured.")
+        raise InputError(f"{source} has no column of numbers except its coordinates, so nothing is measured.")
     return _text(roles, source)
 
 
@@ -215,8 +215,8 @@ def _unit_for(seconds: float) -> str:
 def _text(roles: Roles, source: str) -> str:
     equations, unknowns = _equations(roles)
     lines = [
-        f"# Proposed by napinn from the columns of {_scalar(source)}. Correct what is wrong, above all the equations;",
-        "# napinn new shows every other entry there is.",
+        f"# Proposed by napinn from the columns of {_scalar(source)}. Correct what is wrong, mainly the equations;",
+        "# napinn new shows all other entries.",
         f"name: {_scalar(source.rpartition('.')[0] or source)}",
         "",
         "# Ranges are taken from the readings; write x: [0, 1] where the equations hold beyond them.",
@@ -228,7 +228,7 @@ def _text(roles: Roles, source: str) -> str:
         "coordinates:",
         *(f"  {_scalar(name)}: {_coordinate(name, roles)}".rstrip() for name in roles.coordinates),
         "",
-        "# What is measured; remove what the equations do not speak of.",
+        "# What is measured; remove what the equations do not contain.",
         f"fields: [{', '.join(map(_scalar, roles.fields))}]",
         "",
         "# REPLACE: a table does not hold its physics, so these are the simplest equations for such coordinates.",
@@ -243,7 +243,7 @@ def _text(roles: Roles, source: str) -> str:
         lines += ["", f"units: {_flow(roles.units)}"]
     lines += _columns(roles)
     if len(roles.fields) > 2 and list(roles.coordinates) == [roles.time]:
-        lines += ["", "# If each column is a sensor, name one field above and say where the sensors stand:"]
+        lines += ["", "# If each column is a sensor, name one field above and give the places of the sensors:"]
         lines += ["# sensors:", *(f"#   {_scalar(column)}: {{x: 0.0}}" for column in roles.fields.values())]
     if roles.ignored:
         lines += ["", f"# Kept and not used: {', '.join(map(_scalar, roles.ignored))}."]

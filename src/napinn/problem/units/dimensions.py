@@ -7,8 +7,8 @@ before a term, so that numbers are right whatever units a problem mixes.
 A number in an equation may hide a unit. Beside a named coefficient a small whole number or a ratio of two is pure, as
 in `k*u/4`. A number that is the only coefficient of its term, as in `0.3*u` or `1 - u`, has the unit that its equation
 asks for, and none where the equation asks for nothing. Any other number, such as 9.81, may have any. So a number is
-never the reason of a refusal, unless it stands between two units of one dimension: then nobody can tell whether it
-converts one to the other."""
+never the reason of a refusal, except between two units of one dimension: then it may or may not convert one to the
+other."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Dimensions:
         """Every term that was converted, with a sentence."""
         self._numbers: dict[str, tuple[str, str]] = {}
         self._soft: list[str] = []
-        self._fresh, self._said = 0, ""
+        self._fresh, self._where = 0, ""
 
     def take_up(
         self,
@@ -100,12 +100,12 @@ class Dimensions:
 
     def _observed(self, name: str, tree: trees.Expression) -> Part:
         """An observable has the unit of its expression; a logarithm is that of the number before the unit."""
-        said = f"observable '{name}'"
+        where = f"observable '{name}'"
         match tree:
             case trees.Call("log" | "log10" as function, (argument,)):
-                inner = self.add(said, argument)
+                inner = self.add(where, argument)
                 return Part(tree, NONE, lambda: trees.Call(function, (inner.build(),)))
-        whole = self.add(said, trees.Sum(((1, trees.Derivative(name, ((),))), (-1, tree))))
+        whole = self.add(where, trees.Sum(((1, trees.Derivative(name, ((),))), (-1, tree))))
 
         def build() -> trees.Expression:
             built = whole.build()
@@ -114,13 +114,13 @@ class Dimensions:
 
         return Part(tree, NONE, build)
 
-    def add(self, said: str, tree: trees.Expression) -> Part:
+    def add(self, where: str, tree: trees.Expression) -> Part:
         """Take up what a tree says; its parts are converted by `build` after `settle`.
 
         Args:
-            said: what a sentence calls it, such as `equation 'u_t = k*u'`.
+            where: what a sentence calls it, such as `equation 'u_t = k*u'`.
             tree: left side minus right side, or an expression."""
-        self._said = said
+        self._where = where
         return self._part(tree)
 
     def settle(self) -> None:
@@ -130,13 +130,13 @@ class Dimensions:
             if any(is_open(each) and not self._exponents.is_field(each) for each in left):
                 self._exponents.solve(left)
         self._soft.clear()
-        for name, (text, said) in self._numbers.items():
+        for name, (text, where) in self._numbers.items():
             left = self._exponents.reduced({name: Fraction(1)})
             if left and not any(map(is_open, left)):
                 size, roots = self.system.root(left)
                 if not roots and rounded(size) != 1.0:
                     raise InputError(
-                        f"{said}: the number {text} may or may not convert between units that differ by a factor "
+                        f"{where}: the number {text} may or may not convert between units that differ by a factor "
                         f"{rounded(1 / size):g}, and napinn converts units itself; leave it out, or name it under "
                         "'constants' and give it a unit, '1' for none."
                     )
@@ -172,7 +172,7 @@ class Dimensions:
         """The unit of a number that may hide one; a soft one has none where nothing asks for it."""
         self._fresh += 1
         name = f"{NUMBER}{self._fresh}"
-        self._numbers[name] = show(node), self._said
+        self._numbers[name] = show(node), self._where
         self._soft += [name] if soft else []
         return {name: Fraction(1)}
 
@@ -216,7 +216,7 @@ class Dimensions:
 
     def _sum(self, node: trees.Sum) -> Part:
         """The terms of a sum, and those of sums in it, have one dimension."""
-        check_zeros(node, self.system, self.units, self._said)
+        check_zeros(node, self.system, self.units, self._where)
         parts: list[Part] = []
 
         def taken(child: trees.Expression) -> Callable[[Built], trees.Expression]:
@@ -227,18 +227,18 @@ class Dimensions:
             parts.append(part)
             return lambda built: built[id(part)]
 
-        whole, said = taken(node), self._said
+        whole, where = taken(node), self._where
         alike = self._alike(parts)
         return Part(node, alike[0].unit if alike else self._anything(),
-                    lambda: whole(self._converted(parts, alike, said)))  # fmt: skip
+                    lambda: whole(self._converted(parts, alike, where)))  # fmt: skip
 
     def _choice(self, node: trees.Call) -> Part:
         """Of `abs`, `min` or `max`."""
-        parts, said = [self._term(argument) for argument in node.arguments], self._said
+        parts, where = [self._term(argument) for argument in node.arguments], self._where
         alike = self._alike(parts)
 
         def build() -> trees.Expression:
-            built = self._converted(parts, alike, said)
+            built = self._converted(parts, alike, where)
             return trees.Call(node.function, tuple(built[id(part)] for part in parts))
 
         return Part(node, alike[0].unit if alike else self._anything(), build)
@@ -271,19 +271,19 @@ class Dimensions:
             # Without a unit of the field, as where only dates have one, an equation may be scaled.
             return
         if self.system.root(left)[1]:
-            told = [f"{show(part.node)} ({self._told(part.unit)})" for part in (one, other)]
+            shown = [f"{show(part.node)} ({self._unit_text(part.unit)})" for part in (one, other)]
             raise InputError(
-                f"{self._said}: the terms {told[0]} and {told[1]} differ in dimension; correct the equation or the "
+                f"{self._where}: the terms {shown[0]} and {shown[1]} differ in dimension; correct the equation or the "
                 "units of the names in it."
             )
 
-    def _told(self, unit: Unit) -> str:
+    def _unit_text(self, unit: Unit) -> str:
         found = self._exponents.reduced(unit)
         if any(is_open(each) for each in found):
             return self.system.write(found)
         return f"{self.system.write(found) or '1'}, {self.system.dimension(found)}"
 
-    def _converted(self, parts: list[Part], alike: list[Part], said: str) -> dict[int, trees.Expression]:
+    def _converted(self, parts: list[Part], alike: list[Part], where: str) -> dict[int, trees.Expression]:
         """The terms of a sum in one unit, as far as their units are known beside each other."""
         built = {id(part): part.build() for part in parts}
         units = [(part, self._exponents.reduced(part.unit)) for part in alike if not is_number(part.node)]
@@ -296,20 +296,20 @@ class Dimensions:
                     continue
                 factors[-1] = rounded(size * known)
                 if factors[-1] != 1.0:
-                    self._refuse_number(alike, (part, unit), (first, wanted), said)
+                    self._refuse_number(alike, (part, unit), (first, wanted), where)
                     self._tell(part, unit, wanted, factors[-1])
                     built[id(part)] = multiplied(built[id(part)], factors[-1])
                 break
         return built
 
-    def _refuse_number(self, alike: list[Part], one: tuple[Part, Unit], other: tuple[Part, Unit], said: str) -> None:
+    def _refuse_number(self, alike: list[Part], one: tuple[Part, Unit], other: tuple[Part, Unit], where: str) -> None:
         """Refuse a number beside terms that are converted: it could be in the unit of either."""
         number = next((part for part in alike if is_number(part.node)), None)
         if number is not None:
-            told = [f"{show(part.node)} is in {self.system.write(unit) or '1'}" for part, unit in (one, other)]
+            shown = [f"{show(part.node)} is in {self.system.write(unit) or '1'}" for part, unit in (one, other)]
             raise InputError(
-                f"{said}: {told[0]} and {told[1]}, so the unit of the number {show(number.node)} beside them is not "
-                "clear; name it under 'constants' and give it a unit."
+                f"{where}: {shown[0]} and {shown[1]}, so the unit of the number {show(number.node)} in the same sum is "
+                "not clear; name it under 'constants' and give it a unit."
             )
 
     def _tell(self, part: Part, unit: Unit, wanted: Unit, factor: float) -> None:
@@ -321,7 +321,7 @@ class Dimensions:
 
     def _product(self, factors: tuple[tuple[int, trees.Expression], ...]) -> Part:
         node = trees.Product(factors)
-        check_absolute(node, self.system, self.units, self._said)
+        check_absolute(node, self.system, self.units, self._where)
         numbers = [child for _, child in factors if is_literal(child)]
         others = [(power, self._part(child)) for power, child in factors if not is_literal(child)]
         unit = NONE
@@ -347,10 +347,10 @@ class Dimensions:
             part = self._part(base)
             unit = times(NONE, part.unit, Fraction(power).limit_denominator(FINEST))
             return Part(node, unit, lambda: trees.Power(part.build(), exponent))
-        raised, told = self._part(base), self._dimensionless(exponent)
+        raised, power_of = self._part(base), self._dimensionless(exponent)
         # Of C**n with a unit of C the unit depends on n, so that nothing follows for its coefficient.
         known = is_number(base) or not self._exponents.reduced(raised.unit)
-        return Part(node, NONE if known else self._anything(), lambda: trees.Power(raised.build(), told()))
+        return Part(node, NONE if known else self._anything(), lambda: trees.Power(raised.build(), power_of()))
 
     def _function(self, node: trees.Expression, function: str, arguments: tuple[trees.Expression, ...]) -> Part:
         """Of a function such as exp, whose argument has no unit.
@@ -374,7 +374,7 @@ class Dimensions:
                 self._exponents.solve(left)
         elif self.system.root(left)[1]:
             raise InputError(
-                f"{self._said}: {show(argument)} ({self._told(part.unit)}) is the argument of a function, which "
+                f"{self._where}: {show(argument)} ({self._unit_text(part.unit)}) is the argument of a function, which "
                 "takes a plain number; divide it by a constant of the same unit, or correct the units."
             )
 

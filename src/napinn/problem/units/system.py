@@ -67,7 +67,8 @@ class UnitSystem:
         for name in self.own:
             if len(name) > LONGEST or not re.fullmatch(_NAME, name) or not name.isidentifier():
                 raise InputError(
-                    f"own_units: '{_short(name)}' is no name of a unit; use letters and underscores, as in view_field."
+                    f"own_units: '{_short(name)}' is not a valid name of a unit; use letters and underscores, as in "
+                    "view_field."
                 )
         if self.own:
             _registry(self.own)
@@ -156,8 +157,8 @@ class UnitSystem:
             name = self.registry.get_name(spelled)
         except (pint.PintError, ValueError, TypeError, AttributeError, KeyError):
             raise InputError(
-                f"{entry}: '{symbol}' is no unit that is known{self._nearest(symbol)}; correct it, or write "
-                f"'own_units: [{symbol}]' if it counts something of your own, such as cells."
+                f"{entry}: '{symbol}' is not a known unit{self._nearest(symbol)}; correct it, or write "
+                f"'own_units: [{symbol}]' if it is a count, such as cells."
             ) from None
         self._symbols.setdefault(name.removeprefix(_DELTA), symbol)
         return spelled

@@ -69,7 +69,7 @@ def run_discovery(path: Path, matching: str = "", report: Callable[[str], None] 
     :param matching: Only cases whose equation or layout holds this text.
     :param report: Gets one line a case."""
     if path.suffix != ".csv":
-        raise InputError(f"{path} is no .csv file; name one for the rows of the study.")
+        raise InputError(f"{path} is not a .csv file; name one for the rows of the study.")
     path.parent.mkdir(parents=True, exist_ok=True)
     known = known_rows(path)
     for case in cases():

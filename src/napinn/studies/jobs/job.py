@@ -59,7 +59,7 @@ def check(jobs: Sequence[Job], allowed: Iterable[str]) -> None:
             )
         # Some file systems take 'A' and 'a' for the same folder.
         if job.name.lower() in seen:
-            raise InputError(f"two jobs are named '{job.name}'; every job of a study needs a name of its own.")
+            raise InputError(f"two jobs are named '{job.name}'; every job of a study needs a different name.")
         seen.add(job.name.lower())
         split(job.work, allowed)
         try:

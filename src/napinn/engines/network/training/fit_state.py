@@ -76,7 +76,7 @@ def train(
             if good.slowed >= MOST_SLOWDOWNS or method.phases[fit_state.phase].kind is PhaseKind.LAW:
                 raise GaveUpError(_noted(good, f"A number was not finite ({error}); {_kept(good)} is kept.")) from None
             share = SLOWER ** (good.slowed + 1)
-            back = f"training went back to {_kept(good)} and on at {share:.2g} of the rate."
+            back = f"training returned to {_kept(good)} and continued at {share:.2g} of the rate."
             note = f"A number was not finite ({error}); {back}"
             fit_state = good = replace(_noted(good, note), slowed=good.slowed + 1)
 
