@@ -1,4 +1,4 @@
-"""Put what was measured into `docs/performance.md`: the tables between its two marks, from `benchmarks/results`, and
+"""Put what was measured into `docs/measurements.md`: the tables between its two marks, from `benchmarks/results`, and
 the chart of both engines.
 
 python docs/make_performance.py"""
@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-PAGE = Path(__file__).with_name("performance.md")
+PAGE = Path(__file__).with_name("measurements.md")
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->\n"
 TITLES = {"allen_cahn": "Allen–Cahn", "burgers": "Burgers"}
