@@ -115,7 +115,7 @@ def test_a_column_per_sensor_needs_the_places(tmp_path):
     )
     draft = analysis.draft()
     for place, said in (
-        ("", "say where it stands"),
+        ("", "give its place"),
         ("0.2", "is not a place"),
         ("x = far", "is not a number"),
         ("x = 0.5", None),

@@ -17,6 +17,8 @@ from napinn.results.result import FitResult
 CENTRAL = 0.9
 """The central share of a law whose coverage is tested: wide enough that its edges are still inside most laws'
 bulk."""
+UNLIKELY = 1e-3
+"""The chance below which a distance or a lack of coverage counts; one in a thousand sound fits is doubted for it."""
 NODES = 4001
 """Of the grid on which a law is integrated; the error of the trapezoidal rule is then far below a sampling error."""
 FARTHEST = 1e6

@@ -1,6 +1,6 @@
 """Readings that the fit held out from its training, beside the learned law: quick, for they are there already."""
 
-from napinn.diagnostics.calibration import CENTRAL, probabilities, spread_of
+from napinn.diagnostics.calibration import CENTRAL, UNLIKELY, probabilities, spread_of
 from napinn.diagnostics.findings import Check, CheckOutcome
 from napinn.engines.base import backend_of
 from napinn.results.recipe import ENOUGH_TO_HOLD_OUT
@@ -8,8 +8,6 @@ from napinn.results.result import FitResult
 from napinn.results.verdicts import excluded
 
 NAME = "held-out readings"
-UNLIKELY = 1e-3
-"""The chance below which a deviation counts; one in a thousand sound fits is doubted for it."""
 TOO_FAR, TOO_FEW = 0.1, 0.05
 """A law is learned from finite data: beside being unlikely by chance, a distance or a lack of coverage must be as large
 as this to count."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from napinn.diagnostics.calibration import CENTRAL, Spread, probabilities, spread_of
+from napinn.diagnostics.calibration import CENTRAL, UNLIKELY, Spread, probabilities, spread_of
 from napinn.diagnostics.findings import Check, CheckOutcome
 from napinn.engines.base import Progress
 from napinn.engines.fitting import fit
@@ -25,8 +25,6 @@ SHARE = 0.1
 TOO_FEW = 0.1
 """Beside the noise there is the error of the field where nothing was read: if it is four fifths of the noise, so many
 fewer readings lie within the law."""
-UNLIKELY = 1e-3
-"""The chance below which a deviation counts, as for held-out readings."""
 
 
 def check_left_out(result: FitResult, progress: Callable[[str], Progress] | None = None) -> Check:

@@ -17,8 +17,11 @@ HOMES: Mapping[str, str] = {
     "Splines": "napinn.engines.splines.method",
     "Automatic": "napinn.engines.splines.method",
 }
-"""By the name of the settings class of a method, the module whose `SETTINGS` lists every class that may stand in a
-saved method of that kind."""
+"""By the name of the settings class of a method, the module whose `SETTINGS` lists every class that a saved
+method of that kind may contain."""
+FALSE_ALARMS = 1e-3
+"""The chance that any sensor is named faulty where all of them are sound: a person who fits every working day sees one
+false name in four years."""
 ENOUGH_TO_HOLD_OUT = 1000
 """With fewer readings than this, each is needed for the fit, and a method holds none out."""
 

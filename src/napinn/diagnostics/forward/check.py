@@ -17,7 +17,7 @@ import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
 from napinn.data.robust import MAD_TO_STD, NEGLIGIBLE, robust_std
-from napinn.diagnostics.calibration import CENTRAL, central_share, probabilities_of
+from napinn.diagnostics.calibration import CENTRAL, UNLIKELY, central_share, probabilities_of
 from napinn.diagnostics.findings import Check, CheckOutcome
 from napinn.diagnostics.forward.dispersion import wave_growth
 from napinn.diagnostics.forward.evolution import Evolution, Obstacle, evolution_of
@@ -33,7 +33,7 @@ AGREES = 0.05
 LOUDER = 1.5
 """How many times as large as the field's the misfits of the solution may be: then the solution is about one deviation
 of the noise away from the field, which no reading asked for."""
-TOO_FEW, UNLIKELY = 0.1, 1e-3
+TOO_FEW = 0.1
 """By how much fewer readings may lie in the central nine tenths of the noise law about the solution than about the
 field, unless by chance."""
 SMALL_CHANGE = 0.01

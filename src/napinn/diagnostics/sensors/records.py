@@ -9,6 +9,10 @@ from napinn.data.readings import Readings
 from napinn.data.robust import NEGLIGIBLE, robust_std
 from napinn.problem import Problem
 
+FEWEST_READINGS = 10
+"""Of a sensor, for a verdict on it or a scale of its own. With fewer, not even readings that are all on one side of the
+field would convince: the chance of nine on one side is 1 in 256."""
+
 
 @dataclass(frozen=True, eq=False)
 class SensorRecord:

@@ -4,9 +4,10 @@ import numpy as np
 
 from napinn.data.readings import Readings
 from napinn.diagnostics.sensors.models import Explained, explained
-from napinn.diagnostics.sensors.records import records_of
+from napinn.diagnostics.sensors.records import FEWEST_READINGS, records_of
 from napinn.diagnostics.sensors.robust import ROUNDS
 from napinn.diagnostics.sensors.stuck import without_stuck
+from napinn.results.recipe import FALSE_ALARMS
 from napinn.results.verdicts import SensorVerdict, Verdict
 
 LOG_SCALE_ERROR = 1.0
@@ -17,10 +18,6 @@ ALIKE = 0.01
 QUIETEST = 0.5
 """No sensor counts as more precise than this part of the typical one: a fit follows a sensor that it trusts, which
 then looks more precise still."""
-FEWEST_READINGS = 10
-"""Of a sensor whose own scale is looked for, as for a verdict."""
-FALSE_ALARMS = 1e-3
-"""The chance that a sensor is taken for a faulty one, whose scale is then that about its fault."""
 
 
 def sensor_scales(readings: Readings, misfits: np.ndarray) -> np.ndarray:

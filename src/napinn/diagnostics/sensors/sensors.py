@@ -11,15 +11,12 @@ import numpy as np
 from napinn.data.readings import Readings
 from napinn.diagnostics.sensors.evidence import counted, sentence, stuck_sentence
 from napinn.diagnostics.sensors.models import explained
-from napinn.diagnostics.sensors.records import NumberUnits, SensorRecord, records_of, units_of
+from napinn.diagnostics.sensors.records import FEWEST_READINGS, NumberUnits, SensorRecord, records_of, units_of
 from napinn.diagnostics.sensors.stuck import without_stuck
 from napinn.problem import Problem
+from napinn.results.recipe import FALSE_ALARMS
 from napinn.results.verdicts import SensorVerdict, Verdict
 
-FALSE_ALARMS = 1e-3
-"""The chance that a fit whose sensors are all well names any of them."""
-FEWEST_READINGS = 10
-"""With fewer, not even readings that are all on one side of the field would convince."""
 FEWEST_SENSORS = 3
 """Of two sensors that disagree nothing says which one is faulty."""
 TESTS = 7

@@ -6,10 +6,7 @@ from typing import ClassVar
 
 from napinn.engines.catalogue import DENSITY, SPLINE_DENSITIES
 from napinn.errors import InputError, nearest
-from napinn.results.recipe import Recipe
-
-FALSE_ALARMS = 1e-3
-"""The chance that any sensor is named faulty where all of them are sound."""
+from napinn.results.recipe import FALSE_ALARMS, Recipe
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from napinn.engines.network.training.optimisers import Adam, ConstantRate, Optim
 from napinn.field.backbones import MLP, Backbone
 from napinn.noise.data_term import DataTerm
 from napinn.noise.losses import Squared
-from napinn.results.recipe import Recipe
+from napinn.results.recipe import FALSE_ALARMS, Recipe
 
 
 class PhaseKind(enum.Enum):
@@ -48,7 +48,7 @@ class Screen:
 class SensorScreen:
     """Judge the sensors between one gated phase and the next, and leave the readings that mislead out of the next."""
 
-    false_alarms: float = 1e-3
+    false_alarms: float = FALSE_ALARMS
     """The chance that any sensor is named where all are well."""
 
 
