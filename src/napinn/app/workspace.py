@@ -25,11 +25,10 @@ from napinn.app.draft import Draft, read_draft
 from napinn.app.examples import EXAMPLES
 from napinn.app.feedback import ColumnsFeedback, bind_columns, feedback, with_names
 from napinn.app.proposal import first_draft
-from napinn.data.formats import csv_text, read_file
+from napinn.data.formats import ENDINGS, csv_text, read_file
 from napinn.errors import InputError, listed
 from napinn.storage.atomic import write_atomic
 
-ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".npz", ".mat")
 RECORD, PROBLEM, READINGS = "analysis.json", "problem.yaml", "readings"
 IDENTIFIER = re.compile(r"\d{8}-[0-9a-f]{8}")
 RUN = re.compile(r"run-([1-9]\d{0,5})")

@@ -22,6 +22,8 @@ PARQUET = frozenset({".parquet", ".pq"})
 NETCDF = frozenset({".nc", ".nc4", ".cdf"})
 WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
 """Endings of tables that napinn writes."""
+ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", ".npz", ".mat")
+"""Endings of tables that napinn reads."""
 KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
 
 
