@@ -95,7 +95,7 @@ def test_the_right_equation_is_not() -> None:
     assert result.status is FitStatus.CONVERGED
     assert result.discrepancy is not None
     assert result.discrepancy.sources[0].share < 0.01
-    assert any("do not ask for a source term" in note for note in result.notes)
+    assert any("do not need a source term" in note for note in result.notes)
 
 
 def test_a_source_term_is_kept_shown_and_drawn(wrong: napinn.FitResult, tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_a_source_term_says_its_size_its_place_and_what_it_looks_like() -> None:
     assert source().share == pytest.approx(0.5)
     assert "50 % of the largest term" in said
     assert "-3 at t = 0.5" in said
-    assert "looks like -0.12·u, which explains 90 %" in said
-    assert "no simple term" in source(likeness=None).sentence
+    assert "resembles -0.12·u, which explains 90 %" in said
+    assert "not resemble a simple term" in source(likeness=None).sentence
 
 
 def test_a_file_gives_back_what_was_found() -> None:

@@ -114,6 +114,6 @@ def test_after_three_attempts_the_fit_ends_with_what_it_has():
     table = pd.DataFrame({"t": TIMES, "u": np.exp(-TIMES)})
     result = fit(problem, read_table(table, ("t",), ("u",)), SMALL)
     assert result.status is FitStatus.DIVERGED
-    assert ["went back" in note for note in result.notes] == [True, True, True, False]
+    assert ["returned to" in note for note in result.notes] == [True, True, True, False]
     assert result.unknowns["k"] == pytest.approx(0.3)
     assert np.isfinite(result.predicted).all()

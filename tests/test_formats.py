@@ -128,7 +128,7 @@ def test_a_column_per_sensor_is_read_with_the_places_of_the_sensors(tmp_path):
 def test_no_path_of_a_problem_file_leads_out_of_its_folder(tmp_path):
     for name in ("../secret.csv", "/etc/passwd", "a/../../b.csv", "\x00"):
         file = parse_problem({**HEAT, "sensors": name}, "p.yaml", tmp_path)
-        with pytest.raises(InputError, match="leads out of the problem file's folder"):
+        with pytest.raises(InputError, match="is outside the problem file's folder"):
             file.table_columns()
 
 

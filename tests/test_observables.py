@@ -121,7 +121,7 @@ def test_gain_and_rate_are_recovered_where_the_start_is_known():
         ({"y": "mean()"}, "write 'mean(expression, coordinate)'"),
         ({"y": "2*k"}, "observable 'y' contains no field"),
         ({"y": "C + mean(C, t)"}, "put all fields inside"),
-        ({"y": "mean(mean(C, t), t)"}, "outside of other means"),
+        ({"y": "mean(mean(C, t), t)"}, "not inside another mean"),
         ({"y": "z = C"}, "write the expression alone"),
         ({"y": ""}, "is empty"),
     ],

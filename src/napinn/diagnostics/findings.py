@@ -48,7 +48,7 @@ class Verification:
         if not self.trusted:
             doubted = ", ".join(check.name for check in self.checks if check.outcome is CheckOutcome.DOUBT)
             return f"Do not trust this fit as it is: {doubted}."
-        return f"No check gives reason to doubt the fit: {passed} of {len(self.checks)} could be made, and passed."
+        return f"No check casts doubt on the fit: {passed} of {len(self.checks)} could be made, and passed."
 
     def describe(self) -> dict[str, Any]:
         return {
