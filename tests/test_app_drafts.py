@@ -6,7 +6,7 @@ import time
 import pytest
 
 from napinn.app import fits, trials
-from napinn.app.draft import Kind, Role, read_draft
+from napinn.app.draft import NameRole, Role, read_draft
 from napinn.app.examples import EXAMPLES
 from napinn.app.feedback import bind_columns, feedback, with_names
 from napinn.app.pages import Pages
@@ -26,10 +26,11 @@ def test_names_in_equations_get_an_entry_and_keep_what_was_filled_in():
     table = EXAMPLES["influenza"].readings()
     draft = draft_of(table, equations=EXAMPLES["influenza"].equations)
     assert {name.name: name.kind for name in draft.names} == {
-        "S": Kind.HIDDEN, "b": Kind.UNKNOWN, "N": Kind.UNKNOWN, "g": Kind.UNKNOWN, "R": Kind.UNKNOWN,
-    }  # fmt: skip
+        "S": NameRole.HIDDEN,
+        **dict.fromkeys("bNgR", NameRole.UNKNOWN),
+    }
     filled = with_names(EXAMPLES["influenza"].filled(draft), table)
-    assert {name.name: name.value for name in filled.names if name.kind is Kind.CONSTANT} == {"N": "763"}
+    assert {name.name: name.value for name in filled.names if name.kind is NameRole.CONSTANT} == {"N": "763"}
     fewer = with_names(filled.model_copy(update={"equations": ("I_t = b*I",), "conditions": ()}), table)
     assert [(name.name, name.low) for name in fewer.names] == [("b", "0")]
 

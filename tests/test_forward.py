@@ -155,7 +155,7 @@ def test_the_difference_from_the_field_is_interpolated_to_any_point():
         ("xt", ("exp(u_t) = u",), "is not linear in its highest time derivative"),
         ("xt", ("u = 1/u_t",), "is not linear in its highest time derivative"),
         ("xt", ("u_t = u_xxt + u",), "is differentiated along space as well"),
-        ("t", ("u_t = -u", "u_t = -2*u"), r"2 equation\(s\) are there to move 1 field\(s\)"),
+        ("t", ("u_t = -u", "u_t = -2*u"), r"2 equation\(s\) determine 1 field\(s\)"),
         ("t", (lambda point, fields, unknowns: fields.u_t + fields.u,), "a Python function"),
     ],
 )

@@ -36,7 +36,7 @@ from napinn.cli import main
 from napinn.diagnostics.findings import Check, CheckOutcome, Verification
 from napinn.diagnostics.status import with_uncertainty
 from napinn.diagnostics.uncertainty.groups import groups_of
-from napinn.diagnostics.uncertainty.jackknife import Balance, Rows, jackknife
+from napinn.diagnostics.uncertainty.jackknife import Balance, JackknifeRows, jackknife
 from napinn.engines.network.model import NetworkModel, network_of
 from napinn.engines.network.objective import Learned
 from napinn.engines.network.uncertainty import tangent as tangents
@@ -210,7 +210,9 @@ def test_stretches_are_of_time_also_where_dates_tell_it(scattered):
 def test_leaving_out_is_exact_where_rows_differ_in_slope():
     """Against solving anew without the group, for rows of unequal weight, two to a reading."""
     random = np.random.default_rng(2)
-    rows = Rows(random.normal(size=(24, 4)), random.normal(size=24), random.uniform(0.1, 3.0, 24), np.arange(24) % 12)
+    rows = JackknifeRows(
+        random.normal(size=(24, 4)), random.normal(size=24), random.uniform(0.1, 3.0, 24), np.arange(24) % 12
+    )
     balance = Balance(np.zeros(5), random.normal(size=(5, 4)), rows, 1.0, 1)
     group = np.arange(24) % 4
     moves = []
@@ -237,7 +239,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(noise):
         design = np.stack([np.ones(60), time, np.zeros(60)], axis=1)
         weights = np.linalg.lstsq(design, drawn, rcond=None)[0]
         score = 2.0 * (design @ weights - drawn)
-        rows = Rows(design, score, np.full(60, 2.0), np.arange(60))
+        rows = JackknifeRows(design, score, np.full(60, 2.0), np.arange(60))
         # One residual, slope minus unknown.
         balance = Balance(np.zeros(1), 10.0 * np.array([[0.0, 1.0, -1.0]]), rows, 1.0, 1)
         found = jackknife(balance, sensor, slice(-1, None))

@@ -32,8 +32,8 @@ class Role(enum.StrEnum):
     UNUSED = "unused"
 
 
-class Kind(enum.StrEnum):
-    """What a name in an equation is, if it is no column."""
+class NameRole(enum.StrEnum):
+    """What a name in an equation is, if it is not a column."""
 
     UNKNOWN = "unknown"
     CONSTANT = "constant"
@@ -59,10 +59,10 @@ class Column(_Strict):
 
 
 class Name(_Strict):
-    """A name that stands in an equation and is no column."""
+    """A name in an equation that is not a column."""
 
     name: Word
-    kind: Kind = Kind.UNKNOWN
+    kind: NameRole = NameRole.UNKNOWN
     start: Word = ""
     low: Word = ""
     high: Word = ""

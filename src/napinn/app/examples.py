@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from napinn.app.draft import Draft, Kind, Name
+from napinn.app.draft import Draft, Name, NameRole
 
 IN_BED = (3.4, 9.6, 28.8, 75.5, 222.5, 292.3, 257.6, 236.4, 191.2, 125.7, 69.7, 28.8, 13.4, 5.7)
 """Boys in bed on 14 days of 1978, read off the figure of "Influenza in a boarding school", British Medical Journal 1
@@ -98,11 +98,11 @@ EXAMPLES = {
         influenza,
         ("S_t = -b*S*I/N", "I_t = b*S*I/N - g*I", "S + I + R = N"),
         (
-            Name(name="S", kind=Kind.HIDDEN, value="400"),
+            Name(name="S", kind=NameRole.HIDDEN, value="400"),
             Name(name="b", start="1", low="0"),
-            Name(name="N", kind=Kind.CONSTANT, value="763"),
+            Name(name="N", kind=NameRole.CONSTANT, value="763"),
             Name(name="g", start="1", low="0"),
-            Name(name="R", kind=Kind.HIDDEN, value="400"),
+            Name(name="R", kind=NameRole.HIDDEN, value="400"),
         ),
         ("R = 0 at t = 0",),
         (("t", "d"), ("I", "boys")),

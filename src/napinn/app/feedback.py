@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from napinn.app.draft import Draft, Kind, Name, Role
+from napinn.app.draft import Draft, Name, NameRole, Role
 from napinn.app.problem_text import content_of, coordinates_of, fields_of, number, problem_text
 from napinn.app.templates import templates
 from napinn.data.names import normal
@@ -23,7 +23,7 @@ from napinn.problem.file.deduction import undeclared
 
 HERE = "the columns"
 _QUOTED = re.compile(r"^equation '[^']*'")
-"""The equation itself, which stands above the sentence on the page."""
+"""The equation itself, which is above the sentence on the page."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def with_names(draft: Draft, table: pd.DataFrame) -> Draft:
     texts = [*draft.equations_written, *(text.partition(" at ")[0] for text in draft.conditions_written)]
     used = undeclared(texts, coordinates, fields)
     kept = {name.name: name for name in draft.names}
-    names = (kept.get(name, Name(name=name, kind=Kind.HIDDEN if is_field else Kind.UNKNOWN))
+    names = (kept.get(name, Name(name=name, kind=NameRole.HIDDEN if is_field else NameRole.UNKNOWN))
              for name, is_field in used.items())  # fmt: skip
     return draft.model_copy(update={"names": tuple(names)})
 
@@ -117,12 +117,12 @@ def feedback(draft: Draft, table: pd.DataFrame, columns: ColumnsFeedback) -> dic
 
 def _vocabulary(draft: Draft, table: pd.DataFrame) -> Names:
     coordinates, fields = _declared(draft, table)
-    by_kind = {kind: [name.name for name in draft.names if name.kind is kind] for kind in Kind}
+    by_kind = {kind: [name.name for name in draft.names if name.kind is kind] for kind in NameRole}
     return Names(
         tuple(coordinates),
-        (*fields, *by_kind[Kind.HIDDEN]),
-        tuple(by_kind[Kind.UNKNOWN]),
-        dict.fromkeys(by_kind[Kind.CONSTANT], 1.0),
+        (*fields, *by_kind[NameRole.HIDDEN]),
+        tuple(by_kind[NameRole.UNKNOWN]),
+        dict.fromkeys(by_kind[NameRole.CONSTANT], 1.0),
     )
 
 
@@ -186,7 +186,7 @@ def _numbers(draft: Draft) -> dict[str, str | None]:
 
 
 def _order(name: Name) -> str | None:
-    if name.kind is not Kind.UNKNOWN:
+    if name.kind is not NameRole.UNKNOWN:
         return None
     typed = {"lowest value": name.low, "start": name.start, "highest value": name.high}
     given = {what: number(text, what) for what, text in typed.items() if text.strip()}

@@ -1,6 +1,6 @@
 """Fits as processes of their own: started, followed, stopped and continued by what is on disk.
 
-A fit belongs to its run folder and not to the server: whoever is killed, the other is untouched. The lock of the run
+A fit belongs to its run folder and not to the server: if one is killed, the other is not affected. The lock of the run
 folder says whether a fit is running there, whichever server has started it."""
 
 import contextlib

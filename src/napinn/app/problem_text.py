@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from napinn.app.draft import Column, Draft, Kind, Name, Role
+from napinn.app.draft import Column, Draft, Name, NameRole, Role
 from napinn.data.readings import Columns
 from napinn.errors import InputError
 from napinn.problem.file.entries import FIRST_READING
@@ -31,13 +31,13 @@ def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
         "coordinates": _coordinates(draft),
         "fields": fields_of(draft, table),
     }
-    hidden = {name.name: _size(name) for name in draft.names if name.kind is Kind.HIDDEN}
+    hidden = {name.name: _size(name) for name in draft.names if name.kind is NameRole.HIDDEN}
     units = {each.name: each.unit for each in draft.columns if each.unit.strip() and _is_named(each.role)}
     optional = {
         "hidden": hidden if any(hidden.values()) else list(hidden),
         "equations": list(draft.equations_written),
-        "unknowns": {name.name: _bounds(name) for name in draft.names if name.kind is Kind.UNKNOWN},
-        "constants": {name.name: _constant(name) for name in draft.names if name.kind is Kind.CONSTANT},
+        "unknowns": {name.name: _bounds(name) for name in draft.names if name.kind is NameRole.UNKNOWN},
+        "constants": {name.name: _constant(name) for name in draft.names if name.kind is NameRole.CONSTANT},
         "conditions": list(draft.conditions_written),
         "units": units,
         "own_units": _own_units(units.values()),
@@ -48,7 +48,7 @@ def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _own_units(units: Iterable[str]) -> list[str]:
-    """Words that no list of units holds: whoever counts boys or cells need not declare it first."""
+    """Words that no list of units holds: a count such as boys or cells need not be declared."""
     system = UnitSystem()
     return [unit for unit in dict.fromkeys(units) if unit.isidentifier() and not system.knows(unit)]
 

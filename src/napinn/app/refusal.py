@@ -5,7 +5,7 @@ class RefusedError(Exception):
     """Why a request is refused.
 
     :param code: Status of HTTP.
-    :param sentence: The reason, for whoever sent it and for the log."""
+    :param sentence: The reason, for the client and for the log."""
 
     def __init__(self, code: int, sentence: str):
         Exception.__init__(self, sentence)

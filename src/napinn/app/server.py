@@ -170,7 +170,7 @@ class _Handler(LocalHandler):
         return found
 
     def _file(self, identifier: str, run: str, name: str) -> None:
-        """A file by the list of its folder, to whoever has its ticket."""
+        """A file by the list of its folder, to a client that has its ticket."""
         query = parse_qs(urlsplit(self.path).query)
         ticket = self.application.ticket(f"{identifier}/{run}/{name}")
         if not hmac.compare_digest(query.get("ticket", [""])[0].encode(), ticket.encode()):

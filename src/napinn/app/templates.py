@@ -28,7 +28,7 @@ def templates(coordinates: Sequence[str], fields: Sequence[str]) -> list[dict[st
 
 
 def _free(text: str, taken: set[str]) -> str:
-    """The text with its coefficients, which stand in braces, under names that no column has."""
+    """The text with its coefficients, which are in braces, under names that no column has."""
     return re.sub(r"\{(\w+)\}", lambda found: found[1] + "0" * (found[1] in taken), text)
 
 

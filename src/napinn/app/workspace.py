@@ -100,7 +100,7 @@ class Analysis:
         return state
 
     def page_state(self, draft: Draft, record: dict[str, Any]) -> dict[str, Any]:
-        """The draft and what is to be said of it.
+        """The draft and the remarks on it.
 
         :param draft: What was filled in.
         :param record: What is on disk."""

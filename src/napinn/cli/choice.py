@@ -35,7 +35,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The method; whoever names none but a part, a density or a budget that only one kind has means that kind."""
+        """The method. Where none is named, a part, a density or a budget that only one kind has selects that kind."""
         if self.method is not None:
             return self.method
         if self._network_options or (self.density in DENSITIES and self.density not in SPLINE_DENSITIES):

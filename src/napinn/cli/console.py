@@ -19,7 +19,7 @@ from rich.text import Text
 from napinn.errors import printable
 
 WIDE = 10_000
-"""Columns, where the output is no terminal: wider than any table."""
+"""Columns, where the output is not a terminal: wider than any table."""
 IN_ASCII = {
     "∂": "d", "−": "-", "–": "-", "…": "...", "·": "*", "×": "x", "∞": "inf", "²": "^2", "³": "^3", "⁻": "^-",
     "°": "deg",
@@ -30,7 +30,7 @@ IN_ASCII = {
 
 
 class Console(rich.console.Console):
-    """A console that shows printable characters only, and as wide as it takes where it is no terminal."""
+    """A console that shows printable characters only, and as wide as it takes where it is not a terminal."""
 
     def __init__(self, *, stderr: bool = False, quiet: bool = False):
         super().__init__(stderr=stderr, quiet=quiet)

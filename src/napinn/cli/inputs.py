@@ -15,7 +15,7 @@ from napinn.problem.file.joined import names_of_files
 def read_and_print_notes(
     problem: Path | ProblemTexts, readings: Sequence[Path], console: Console, leave_out_bad: bool = False
 ) -> Inputs:
-    """Problem and readings; what was guessed or deduced is said."""
+    """Problem and readings; what was guessed or deduced is printed."""
     found = read_inputs(problem, readings, leave_out_bad=leave_out_bad)
     notes = [f"{names_of_files(readings)}: {note}" for note in found.unusual_notes]
     if isinstance(problem, ProblemTexts):

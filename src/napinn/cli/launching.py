@@ -1,4 +1,4 @@
-"""`napinn app`: the page for whoever does not use a terminal."""
+"""`napinn app`: the page for people who do not use a terminal."""
 
 import contextlib
 import http.server
@@ -17,7 +17,7 @@ from napinn.report.serving import ADDRESS
 from napinn.storage.lock import held
 
 RUNNING = "server.json"
-"""The address of the running server, token included; nobody but the owner may read it."""
+"""The address of the running server, token included; only the owner may read it."""
 
 
 PORT = 8877

@@ -1,4 +1,4 @@
-"""Progress of a fit: a live bar on a terminal, a quiet line now and then elsewhere. Always on standard error."""
+"""Progress of a fit: a live bar on a terminal, a plain line at intervals elsewhere. Always on standard error."""
 
 import contextlib
 import time

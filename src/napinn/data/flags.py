@@ -20,7 +20,7 @@ FLAG, CAUSE, COMMENT = "quality_flag", "quality_cause", "quality_comment"
 
 
 class Quality(enum.IntEnum):
-    """What is said of a reading, in the order of how bad it is."""
+    """The quality of a reading, from good to bad."""
 
     MISSING = 0
     UNKNOWN = 1

@@ -5,7 +5,7 @@ import numpy as np
 MAD_TO_STD = 1.4826
 """The standard deviation of a Gaussian over its median absolute deviation."""
 NEGLIGIBLE = 0.01
-"""Misfits below this part of the field's own variation are nothing to tell apart: so near to it, a fitted field is
+"""Misfits below this part of the field's own variation are not distinguished: so near to it, a fitted field is
 itself wrong in ways that differ from sensor to sensor."""
 
 

@@ -100,7 +100,7 @@ def excursions(result: FitResult) -> list[str]:
 
     Few sensors hold a field only where they stand: between them it may take any curvature that a wrong equation asks
     for, and still meet equation and readings. Outside the range of the readings along any coordinate nothing is said,
-    because there a field may well go on growing."""
+    because there a field may well grow further."""
     readings, problem, found = result.readings, result.problem, []
     good = ~excluded(result.verdicts, len(readings))
     unit = np.random.default_rng(0).uniform(size=(MANY_PROBES, len(problem.lows)))

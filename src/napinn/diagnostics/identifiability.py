@@ -1,7 +1,7 @@
 """Unknowns and hidden fields that no amount of readings can determine, found from the equations alone.
 
-Four reasons are looked for. The unknown stands only in equations that no measured field is linked to. Or it stands
-only in equations that do no more than define a hidden field. Or it stands only beside derivatives along a coordinate
+Four reasons are looked for. The unknown appears only in equations that no measured field is linked to. Or it appears
+only in equations that do no more than define a hidden field. Or it appears only with derivatives along a coordinate
 in which the readings do not vary. Or it can be traded: the equations stay true when it changes together with other
 unknowns, with the scale or the level of a hidden field, or with the scale of an equation as a whole. The last is linear
 algebra: the change of every residual under each of these is written down at random values of the derivatives, and a
@@ -59,7 +59,7 @@ def free_level_sentences(problem: Problem, dated: frozenset[str] = frozenset()) 
 
 
 def _only_defining(problem: Problem) -> dict[str, str]:
-    """Unknowns of equations that only define a hidden field: one that stands in no other equation takes up whatever the
+    """Unknowns of equations that only define a hidden field: one that is in no other equation takes whatever value the
     equation asks for, so the equation binds nothing that is measured."""
     left = list(problem.written)
     placed = {leaf.field for condition in problem.placed for leaf in condition.equation.needs}
@@ -93,8 +93,8 @@ def _unlinked(problem: Problem) -> dict[str, str]:
 
 
 def _blind(problem: Problem, readings: Readings) -> dict[str, str]:
-    """Unknowns that nothing feels once derivatives along coordinates in which the readings stand still are zero."""
-    # A mean over a coordinate depends on all of it, although its readings stand at one place.
+    """Unknowns that have no effect once derivatives along coordinates in which the readings do not vary are zero."""
+    # A mean over a coordinate depends on all of it, although its readings are at one place.
     averaged = {name for _, each in problem.observed for name in each.averaged}
     still = [
         name

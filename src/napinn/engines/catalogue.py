@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 STEPS = 10_000
-"""Of every method that trains a network, unless said otherwise."""
+"""Of every method that trains a network, by default."""
 DEFAULT = "auto"
 """The method of a fit that names none."""
 NETWORK = "law_pinn"
@@ -25,11 +25,11 @@ class CatalogueEntry:
     summary: str
     source: str
     arguments: tuple[float, ...] = ()
-    """What it is made with unless said otherwise."""
+    """What it is made with by default."""
     parts: tuple[str, ...] = ()
     """Of a method, which of its parts a command line may choose: `backbone`, `estimator`, `loss`."""
     steps: int = STEPS
-    """Of a method, how many steps it takes unless said otherwise; 0 for one that has no budget to choose."""
+    """Of a method, how many steps it takes by default; 0 for one that has no budget to choose."""
 
     def make(self, *given: Any, **parts: Any) -> Any:
         """The thing itself, made with `given` and `parts`, or with its own arguments where none are given."""
@@ -108,7 +108,7 @@ DENSITIES: Mapping[str, CatalogueEntry] = {
     "kde": CatalogueEntry("napinn.noise.density:KDE", "kernels on recent misfits, Silverman's bandwidth", _NAPINN),
 }
 DENSITY = "mixture"
-"""The density of splines unless said otherwise."""
+"""The density of splines by default."""
 SPLINE_DENSITIES: Mapping[str, CatalogueEntry] = {
     "mixture": CatalogueEntry("napinn.noise.mixture:learn_mixture", "Gaussians by EM, their number by BIC", "napinn"),
     "kde": CatalogueEntry("napinn.noise.kernels:learn_kernels", "kernels of adaptive width", "Abramson 1982"),

@@ -38,7 +38,7 @@ def fit(
     :param method: A recipe such as `napinn.bsplines()` or `napinn.na_pinn()`; the default chooses between splines and a
         network.
     :param seed: Of every random number; the same seed gives the same numbers on the same machine.
-    :param progress: A function that is called now and then with a snapshot of the fit. By default a notebook shows a
+    :param progress: A function that is called regularly with a snapshot of the fit. By default a notebook shows a
         bar and anything else nothing; False shows nothing.
     :param checkpoints: A folder, or `Checkpoints`, from which a fit that was killed can be continued; default none.
     :param resume: Continue from the newest of the `checkpoints`, bit for bit as if the fit had never stopped.

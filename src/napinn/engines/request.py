@@ -98,7 +98,7 @@ def _experiment_settings(problem: Problem) -> dict[str, Any]:
 
 
 def unknown_settings(unknown: Unknown) -> dict[str, Any]:
-    """An unknown in plain values; what is not said of it has no entry, so that digests of earlier runs still hold."""
+    """An unknown in plain values; what is not given has no entry, so that digests of earlier runs still hold."""
     entries: dict[str, Any] = {"start": unknown.start, "low": unknown.low, "high": unknown.high}
     entries |= {} if unknown.prior is None else {"prior": str(unknown.prior)}
     return entries | ({"log": True} if unknown.log else {})

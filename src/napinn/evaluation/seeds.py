@@ -94,8 +94,8 @@ def fit_seeds(
     :param method: With what; the default is that of `napinn.fit`.
     :param seeds: How many; at least 2. Default 8.
     :param seed: The first of them.
-    :param progress: A function that is called now and then with a snapshot; default none.
-    :return: All fits; `best` is the one that predicts best, with a status and notes that speak for all.
+    :param progress: A function that is called regularly with a snapshot; default none.
+    :return: All fits; `best` is the one that predicts best, with a status and notes on all of them.
     :raises InputError: if fewer than two seeds are asked for, or the readings do not belong to the problem.
 
     >>> fits = napinn.fit_seeds(problem, readings, napinn.bsplines(), seeds=2)
@@ -114,7 +114,7 @@ def fit_seeds_of(request: Request, seeds: int, progress: Progress) -> SeedFits:
 
     :param request: What to fit, from which first seed.
     :param seeds: How many seeds.
-    :param progress: Called now and then with a snapshot."""
+    :param progress: Called regularly with a snapshot."""
     done: list[FitResult] = []
     for number in range(request.seed, request.seed + seeds):
         one = RunOptions(_of_seed(progress, number, len(done), seeds))

@@ -70,7 +70,7 @@ class Likelihood(DataTerm):
         return share * likelihood + (1.0 - share) * jnp.mean(jnp.abs(misfit)) + hold
 
     def rejection(self, still: Float[Array, " n"], scored: ScoredMisfits, cost: Float[Array, ""]) -> Float[Array, ""]:
-        """The gate gives verdicts only, so it learns on misfits that stand still."""
+        """The gate gives verdicts only, so it learns on fixed misfits."""
         return jnp.mean(scored.weights * scored.standard(still, scored.owner) ** 2) + cost
 
     def score(self, misfit: Float[Array, " n"], scored: ScoredMisfits | None) -> Float[Array, " n"]:

@@ -26,7 +26,7 @@ MOST = {
 """Names of each kind. What is fitted grows with each of them, and so do the compiled program and the checks of what can
 be determined: at a hundred unknowns these take seconds, at a thousand they would not end."""
 UNUSABLE = frozenset({"True", "False", "None"})
-"""Words that stand for values in an equation; other reserved words of Python may be names."""
+"""Words that are values in an equation; other reserved words of Python may be names."""
 MOST_EQUATIONS = 200
 """Equations, and as many conditions; each is compiled by itself."""
 

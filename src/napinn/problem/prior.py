@@ -58,7 +58,7 @@ class Prior:
 
 
 def read_prior(text: str) -> Prior:
-    """The prior that a text such as `normal(0.3, 0.05)` stands for.
+    """The prior that a text such as `normal(0.3, 0.05)` means.
 
     Args:
         text: the law as the user wrote it."""

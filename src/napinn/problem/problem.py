@@ -66,11 +66,11 @@ class Problem:
     :param tables: Known functions of the coordinates, each name to a `Table`.
     :param conditions: What holds on a face of the box, as texts such as `u = 0 at x = 1`.
     :param periodic: Coordinates along which the fields repeat themselves.
-    :param observables: What is measured and is no field itself, by name: an expression of fields and unknowns, as text
-        such as `log10(C)`.
+    :param observables: What is measured but is not a field itself, by name: an expression of fields and unknowns, as
+        text such as `log10(C)`.
     :param varying: Unknown functions of one or two coordinates, each name to a `VaryingUnknown`.
     :param experiments: Made by `napinn.with_experiments`.
-    :param own_units: Counts that no list of units holds, such as `cells`, so that they can stand in `units`.
+    :param own_units: Counts that no list of units holds, such as `cells`, so that `units` may contain them.
     :raises InputError: if a name is not known, is used twice or is in no equation, a range is not one, a unit is not
         known, or the terms of an equation differ in dimension.
 

@@ -50,7 +50,7 @@ class Table:
         return interpn(self.axes, self.values, np.stack(inside, axis=-1))
 
     def _traced(self, points: Sequence[Any]) -> Any:
-        # Whoever holds JAX arrays has imported JAX.
+        # If there are JAX arrays, JAX has been imported.
         import jax.numpy as jnp
         from jax.scipy.ndimage import map_coordinates
 

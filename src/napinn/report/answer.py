@@ -82,7 +82,7 @@ def _unreliable(result: FitResult) -> list[str]:
 
 
 def _sensors_sentence(result: FitResult) -> tuple[str, list[str]]:
-    """What is said of sensors as a whole, and the unreliable ones that end the sentence."""
+    """The text on whole sensors, and the unreliable ones that end the sentence."""
     bad = _unreliable(result)
     if not result.flagged.any():
         return "No reading is flagged.", []

@@ -40,7 +40,7 @@ def listen(handler: Any, port: int, *given: Any) -> http.server.ThreadingHTTPSer
 
 
 class LocalHandler(http.server.BaseHTTPRequestHandler):
-    """One request; whoever derives from it says what is answered."""
+    """One request; a subclass defines the answer."""
 
     def host(self) -> str:
         """The name under which the browser asked, without its port."""

@@ -14,7 +14,7 @@ class Truth:
     wrong verdicts.
 
     :param field: (n, d) points to (n, f) true values, anywhere in the box.
-    :param bad: (n,) True where a reading was corrupted on purpose, in the order of the result's readings.
+    :param bad: (n,) True where a reading was corrupted by the simulation, in the order of the result's readings.
     :param unknowns: True coefficients by name.
 
     >>> truth = napinn.Truth(lambda points: np.exp(-0.8 * points), np.zeros(160, bool), {"k": 0.8})
@@ -24,5 +24,5 @@ class Truth:
     field: Callable[[np.ndarray], np.ndarray]
     """(n, d) points to (n, f) true values, anywhere in the box."""
     bad: np.ndarray
-    """One entry a reading, in the order of the result's readings: True where it was corrupted on purpose."""
+    """One entry a reading, in the order of the result's readings: True where it was corrupted by the simulation."""
     unknowns: Mapping[str, float] = dataclasses.field(default_factory=dict)

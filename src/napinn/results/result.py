@@ -150,7 +150,7 @@ class FitResult:
     :param unknowns: The coefficients by name.
     :param predicted: (n,) the field at every reading, in the order of the readings.
     :param reliability: (n,) 0 to 1 for every reading; all 1 for a method that does not weigh.
-    :param history: A row now and then while the fit ran: `phase`, `step`, the losses, each unknown by its name,
+    :param history: Rows at intervals while the fit ran: `phase`, `step`, the losses, each unknown by its name,
         `seconds`.
     :param status: How the fit ended; `status.value` is the sentence for the user.
     :param seconds: How long it took.
@@ -180,7 +180,7 @@ class FitResult:
     reliability: np.ndarray
     """0 to 1 for every reading; all 1 for a method that does not weigh."""
     history: pd.DataFrame
-    """A row now and then while the fit ran: `phase`, `step`, the losses `total`, `equation` and `data`, each unknown by
+    """Rows at intervals while the fit ran: `phase`, `step`, the losses `total`, `equation` and `data`, each unknown by
     its name, and `seconds`; for a method with a gate also `steepness`, `cutoff` and `rejected`, and `held_out` where
     readings were."""
     status: FitStatus
@@ -289,7 +289,7 @@ class FitResult:
 
     def sensors_table(self, flags: str | None = None) -> pd.DataFrame:
         """One row a sensor: where it is (the mean of its coordinates), how many readings, the share flagged, the mean
-        reliability, and what is said of it; of several fields, the gravest.
+        reliability, and the verdict on it; of several fields, the gravest.
 
         :param flags: `qartod`, `argo` or `saqc` adds the columns `quality_flag`, `quality_cause` and `quality_comment`.
         :raises InputError: if there is no such scheme of flags."""

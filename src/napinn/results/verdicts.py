@@ -1,4 +1,4 @@
-"""What can be said of a sensor as a whole: the words, and a verdict with its evidence."""
+"""Verdicts on whole sensors: the words, and a verdict with its evidence."""
 
 import enum
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class SensorVerdict:
-    """What is said of one field of one sensor."""
+    """The verdict on one field of one sensor."""
 
     sensor: str
     field: str

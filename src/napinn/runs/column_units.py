@@ -16,7 +16,7 @@ SENSORS = "sensors.csv"
 def reading_units(result: FitResult) -> dict[str, str]:
     """The unit of every column of the table of readings that has one.
 
-    :param result: A finished fit. What stands beside a column, such as a prediction, has the column's unit."""
+    :param result: A finished fit. What belongs to a column, such as a prediction, has the column's unit."""
     readings, columns = result.readings, result.readings.columns
     units = {name: unit for name in (*readings.coordinates, *readings.fields, *readings.labels)
              if name not in columns.clocks and (unit := _column_unit(result, name))}  # fmt: skip

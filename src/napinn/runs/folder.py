@@ -107,7 +107,7 @@ def _only_begun(folder: Path) -> bool:
 
 
 def _empty(folder: Path) -> None:
-    """Remove all but the lock, which keeps another fit from beginning here in the meantime."""
+    """Remove all but the lock, which keeps another fit from starting here."""
     try:
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -138,7 +138,7 @@ def resume(
 
     :param folder: Of the run.
     :param problem: Needed only where an equation was a Python function, which no file can hold.
-    :param progress: A function that is called now and then with a snapshot; default none.
+    :param progress: A function that is called regularly with a snapshot; default none.
     :param every: Seconds between two checkpoints. Default 60.
     :return: The finished fit; `napinn.save` writes it.
     :raises InputError: if the folder has no request, or its checkpoint is damaged or of another run.

@@ -36,7 +36,7 @@ class Logger(abc.ABC):
 
 
 class HistoryFile(Logger):
-    """`history.csv` and `progress.json` in a folder, for `napinn watch` and for whoever wants to look."""
+    """`history.csv` and `progress.json` in a folder, for `napinn watch` and for other tools."""
 
     def __init__(self, folder: Path, seconds_between: float = 1.0):
         self.folder, self.seconds_between = folder, seconds_between
@@ -44,7 +44,7 @@ class HistoryFile(Logger):
         self.last = -seconds_between
 
     def __call__(self, snapshot: Snapshot) -> None:
-        # Steps that are taken again, after a kill or a number that is not finite, replace what was said of them.
+        # Steps that are taken again, after a kill or a number that is not finite, replace the earlier rows.
         self.rows = [row for row in self.rows if row["step"] < snapshot.done] + [snapshot.row()]
         now = time.monotonic()
         if now - self.last < self.seconds_between and snapshot.done < snapshot.total:
@@ -64,7 +64,7 @@ class HistoryFile(Logger):
             write_atomic(self.folder / PROGRESS, json.dumps(state), durable=False)
 
     def close(self) -> None:
-        """The files stay: whoever saves the result takes away the sign that a fit is running."""
+        """The files stay: saving the result removes the sign that a fit is running."""
 
 
 def _earlier(path: Path) -> list[dict[Any, Any]]:
@@ -129,7 +129,7 @@ def check_loggers(names: Sequence[str]) -> None:
 
 
 def opened(folder: Path, names: Sequence[str]) -> list[Logger]:
-    """The history file of a run, and the loggers of these names; one that does not open is told and left out."""
+    """The history file of a run, and the loggers of these names; one that does not open is logged and left out."""
     check_loggers(names)
     loggers: list[Logger] = [HistoryFile(folder)]
     for name in names:
@@ -154,7 +154,7 @@ def _library(name: str) -> Any:
 def together(loggers: Sequence[Logger], *others: Callable[[Snapshot], None]) -> Iterator[Callable[[Snapshot], None]]:
     """One callback for several; the loggers are closed whatever happens.
 
-    A logger that fails, such as a server that does not answer, must not cost the fit: it is told once."""
+    A logger that fails, such as a server that does not answer, must not end the fit: it is logged once."""
     failed: set[Logger] = set()
 
     def attempt(logger: Logger, act: Callable[[], None]) -> None:

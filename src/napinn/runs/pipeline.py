@@ -264,7 +264,7 @@ def report(
 
 
 def finished_run(run: Path, missing: str) -> FitResult:
-    """A run that is finished; of any other it is said that it has no `missing`."""
+    """A run that is finished; any other is refused, because it has no `missing` yet."""
     result = load(run)
     if result.status in UNFINISHED:
         raise InputError(

@@ -18,7 +18,7 @@ from napinn.results.result import CF_AXES, FitResult
 FLAGGED = "readings.nc"
 OBSERVATION, STATION, SENSOR = "obs", "station", "sensor"
 LARGEST_SHIFT = 1e-9
-"""How far, as a share of the range, a sensor may be from its own mean place and still stand still: rounding."""
+"""How far, as a share of the range, a sensor may be from its own mean place and still count as fixed: rounding."""
 SHORT_UNITS = {"seconds": "s", "minutes": "min", "hours": "h", "days": "d"}
 """Units of a time without a date. Their long names would make xarray read durations in nanoseconds."""
 
@@ -28,7 +28,7 @@ def readings_dataset(result: FitResult, scheme: FlagScheme) -> xr.Dataset:
 
     :param result: A finished fit.
     :param scheme: The table of flags that `T_qc` is written in.
-    :return: A dataset with the dimensions `obs` and `station`, `featureType` timeSeries where sensors stand still and
+    :return: A dataset with the dimensions `obs` and `station`, `featureType` timeSeries where sensors are fixed and
         there is a time, and point otherwise."""
     readings = result.readings
     cells = _Cells(readings)
@@ -69,7 +69,7 @@ def plain(name: str) -> str:
 
 
 def _coordinates(result: FitResult, cells: "_Cells", fixed: bool) -> dict[str, xr.Variable]:
-    """Coordinates of observations, places of sensors that stand still, and the sensor of each observation."""
+    """Coordinates of observations, places of fixed sensors, and the sensor of each observation."""
     readings, found = result.readings, {}
     for axis, name in enumerate(readings.coordinates):
         timely = is_time(readings, name)

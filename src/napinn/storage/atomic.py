@@ -20,7 +20,7 @@ def write_atomic(path: Path, content: bytes | str, durable: bool = True, shared:
 def atomic_path(path: Path, durable: bool = True, shared: bool = False) -> Iterator[Path]:
     """Where to write what will be at `path` once all of it is there.
 
-    A reader never meets half a file, and neither does whoever comes back after a power cut (`durable`).
+    A reader never meets half a file, not even after a power cut (`durable`).
 
     :param path: Where the file is to be.
     :param durable: Whether it has to survive a power cut.
@@ -50,7 +50,7 @@ def _forget(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError:
-        # Where the disk has failed once, clearing up may fail too; the first failure is the one to tell of.
+        # Where the disk has failed once, clearing up may fail too; the first failure is the one to report.
         return
 
 

@@ -27,7 +27,7 @@ LARGEST_HEADER = 256 * 2**20
 DTYPES = {dtype.str: dtype for dtype in map(np.dtype, ("float32", "float64", "int32", "int64", "uint32", "bool"))}
 FOLDER = "checkpoints"
 EVERY = 60.0
-"""Seconds between two checkpoints, unless said otherwise."""
+"""Seconds between two checkpoints, by default."""
 KEPT = 2
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")

@@ -34,14 +34,14 @@ def held(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while it is still held, so that nobody's lock but ours goes.
+        # Removed while it is still held, so that only our own lock is removed.
         with contextlib.suppress(OSError):
             path.unlink()
         os.close(handle)
 
 
 def holder(folder: Path) -> int | None:
-    """The process that holds the lock of a run folder, None where nobody does; the lock itself is left alone.
+    """The process that holds the lock of a run folder, None where none does; the lock itself is not changed.
 
     :param folder: A run folder."""
     try:
@@ -109,7 +109,7 @@ def _holder(handle: int) -> dict[str, Any]:
 def is_running(pid: object) -> bool:
     """Whether a process of this machine has this number.
 
-    :param pid: What a file says of it; anything that is no number of a process runs nowhere."""
+    :param pid: What a file says of it; anything that is not the number of a process counts as not running."""
     if not isinstance(pid, int) or pid <= 0:
         return False
     try:

@@ -2,7 +2,7 @@
 
 An existing file is replaced only with `--overwrite`, or where it is what the same command wrote into the run folder
 before. A file that the command or its run reads is never replaced. The ending must fit the content, because a table
-under the name of another format is lost to whoever opens it. Links are followed, and what is not a plain file (a
+under the name of another format cannot be opened. Links are followed, and what is not a plain file (a
 device, a pipe) is never written to: renaming over it would remove it."""
 
 import os

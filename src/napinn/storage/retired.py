@@ -12,7 +12,7 @@ TYPES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "Latin": lambda settings: {"type": "Uniform"},
     "Shrunk": lambda settings: settings["inner"],
 }
-"""By the name of a retired class, what stands in its place; a shrunk law was its inner one with other updates."""
+"""By the name of a retired class, what replaces it; a shrunk law was its inner one with other updates."""
 ENTRIES: Mapping[str, Mapping[str, Any]] = {
     "EBM": {"widen": False},
     "Gating": {"through_score": False},

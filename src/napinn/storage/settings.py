@@ -26,7 +26,7 @@ ENTRIES: Mapping[str, Mapping[str, str]] = {
 
 
 def encode(value: Any, brief: bool = False) -> Any:
-    """Plain values; `brief` leaves out entries that stand at their default, so that a setting added later changes
+    """Plain values; `brief` leaves out entries that have their default, so that a setting added later changes
     nothing that was written before."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         entries = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

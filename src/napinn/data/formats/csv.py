@@ -177,4 +177,4 @@ def _with_points(table: pd.DataFrame) -> pd.DataFrame:
 
 
 PLAIN = _note(",", "point")
-"""What is said of a file that is written as everyone expects."""
+"""The note on a file in the usual format."""

@@ -10,7 +10,7 @@ PLACE_NAMES = frozenset(
 
 
 def time_axis(coordinates: Sequence[str], dated: Collection[str]) -> int | None:
-    """The coordinate that is read as dates, else the one that is called time, else the only one if it is no place."""
+    """The coordinate that is read as dates, else the one called time, else the only one if it is not a place."""
     by_date = (axis for axis, name in enumerate(coordinates) if name in dated)
     by_name = (axis for axis, name in enumerate(coordinates) if name.lower() in TIME_NAMES)
     alone = [0] if len(coordinates) == 1 and coordinates[0].lower() not in PLACE_NAMES else []

@@ -49,7 +49,7 @@ class Readings:
     :param wide: Whether fields have columns of their own.
     :param columns: Which column is which.
     :param source: The file, for messages.
-    :param labels: What tells the values of one row apart: fields, or sensors with a column each.
+    :param labels: What distinguishes the values of one row: fields, or sensors with a column each.
     :param label_index: (n,) the number of each reading's label.
     :param sigma: (n,) known standard deviations, in the unit of the values; None where there are none.
     :param flags: The quality flags that came with the table; None where it has none.
@@ -78,7 +78,7 @@ class Readings:
     columns: Columns
     source: str = "readings"
     labels: tuple[str, ...] = ("",)
-    """What tells the values of one row apart: fields, or sensors with a column each."""
+    """What distinguishes the values of one row: fields, or sensors with a column each."""
     label_index: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, int))
     sigma: np.ndarray | None = None
     """(n,) known standard deviations, in the unit of the values."""

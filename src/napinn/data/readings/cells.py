@@ -58,7 +58,7 @@ def labels_in(column: pd.Series) -> np.ndarray:
 
 
 def readings_in(column: pd.Series, source: str, missing: Sequence[float]) -> np.ndarray:
-    """Numbers, with NaN for an empty cell and for a value that stands for no reading."""
+    """Numbers, with NaN for an empty cell and for a value that means 'no reading'."""
     numbers, blank = _parsed(column)
     _refuse(column, ~np.isfinite(numbers) & ~blank, source)
     return np.where(np.isin(numbers, missing), np.nan, numbers) if len(missing) else numbers

@@ -107,7 +107,7 @@ class Columns:
         sensor's.
     :param renamed: A coordinate or field to the column that holds it.
     :param sigma: The known standard deviation of each reading; also one for each field, as `u_sigma`. Default `sigma`.
-    :param missing: Values that stand for no reading, such as -999.
+    :param missing: Values that mean 'no reading', such as -999.
     :param clocks: Coordinates that are given as dates.
     :param places: Where there is a column per sensor: that column, and the coordinates at which the sensor stands.
     :param quality: The column of quality flags; the default looks for `quality_flag` or `u_qc`.
@@ -130,7 +130,7 @@ class Columns:
     sigma: str = "sigma"
     """The known standard deviation of each reading; in wide form also per field, as `u_sigma`."""
     missing: tuple[float, ...] = ()
-    """Values that stand for no reading, such as -999."""
+    """Values that mean 'no reading', such as -999."""
     clocks: Mapping[str, Clock] = dataclasses.field(default_factory=dict)
     """Coordinates that are given as dates."""
     places: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
@@ -159,7 +159,7 @@ class Columns:
         return (self.renamed or {}).get(name, name)
 
     def of_values(self, labels: Sequence[str]) -> list[str]:
-        """The columns that hold the values, in the order of the labels that tell those of one row apart."""
+        """The columns that hold the values, in the order of the labels that distinguish those of one row."""
         if self.places:
             return list(labels)
         return [self.value] if tuple(labels) == ("",) else [self.of(name) for name in labels]

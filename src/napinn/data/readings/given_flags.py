@@ -1,4 +1,4 @@
-"""Quality flags that came with the readings: where they stand in a table, and what they say of each cell.
+"""Quality flags that came with the readings: where they are in a table, and what they mean for each cell.
 
 Flags are looked for in a column `quality_flag`, or in a column for each column of values, such as `T_qc`, unless
 `Columns.quality` names the column. A flag that says missing makes its cell a missing reading; a flag that says bad
@@ -23,7 +23,7 @@ FROM_A_FIT = ("misfit", "reliability", "verdict")
 
 
 def flag_columns(columns: Columns, fields: Sequence[str]) -> set[str]:
-    """Every column that flags may stand in."""
+    """Every column that may hold flags."""
     named = {FLAG, columns.quality or FLAG}
     return {*named, *(name + GIVEN for name in named), *(columns.of(name) + OF_ONE for name in fields)}
 
@@ -35,7 +35,7 @@ def given_flags(
 
     :param table: The table as it was given.
     :param columns: Which column is which.
-    :param labels: What tells the values of one row apart.
+    :param labels: What distinguishes the values of one row.
     :param source: The file, for sentences about it.
     :return: None for a table without flags. A column that was not named and holds something else than flags counts as
         none."""

@@ -3,7 +3,7 @@
 At a point, small waves exp(iκx) on the state are carried by a matrix M(κ), which the slopes of the equations give. The
 largest real part of its eigenvalues is the rate at which they grow. Where it keeps rising with κ, as for a negative
 diffusivity, the finest waves that a grid holds, rounding errors among them, swamp everything: the equation can be
-obeyed by a smooth field, but nobody can solve it forward. The largest eigenvalue of all sets the steps of an explicit
+obeyed by a smooth field, but it cannot be solved forward. The largest eigenvalue of all sets the steps of an explicit
 solver; where these would be too many, an implicit one is needed."""
 
 from collections.abc import Mapping

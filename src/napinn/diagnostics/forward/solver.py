@@ -23,7 +23,7 @@ MOST_RATES = 40_000
 HUGE = 1e12
 """Stands for a rate that is not finite, in variations of a component over the duration: the step is then rejected."""
 FAR = 100.0
-"""A solution this many times larger than the field ever is has left it for good."""
+"""A solution this many times larger than the field ever is has diverged from it."""
 LEAST_VARIATION = 0.01
 """A field that varies by less than this share of its size is measured by its size."""
 SMALL_STATE = 50
@@ -48,7 +48,7 @@ class Trajectory:
     """(windows, instants, fields, nodes); not finite from where a solution ended early."""
     fitted: np.ndarray
     far: bool
-    """Whether one of them left the field for good."""
+    """Whether one of them diverged from the field."""
 
     @property
     def complete(self) -> bool:
@@ -109,7 +109,7 @@ class Solver:
         return variation[:, None], np.maximum(largest, variation)[:, None]
 
     def _window(self, times: np.ndarray, unknowns: Mapping[str, float], shift: float) -> tuple[np.ndarray, bool]:
-        """The fields at these instants, from the fitted field at the first, and whether the solution left for good."""
+        """The fields at these instants, from the fitted field at the first, and whether the solution diverged."""
         lines, (unit, largest) = self.lines, self._sizes
         begin = lines.fitted(times[:1], lines.inner)[0] + shift * unit
         states = np.full((len(times), *begin.shape), np.nan)

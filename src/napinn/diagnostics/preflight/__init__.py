@@ -1,4 +1,4 @@
-"""What can be said of a problem and its readings before any training: what they are, and what looks wrong."""
+"""What is known of a problem and its readings before any training: what they are, and what looks wrong."""
 
 from napinn.diagnostics.preflight.data import inspect_readings
 from napinn.diagnostics.preflight.findings import Finding, Weight

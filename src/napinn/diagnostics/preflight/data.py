@@ -160,7 +160,7 @@ def _stuck(problem: Problem, readings: Readings) -> Iterator[Finding]:
         starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
         lengths = np.diff(np.r_[starts, len(values)])
         longest = int(np.argmax(lengths))
-        # Coarsely rounded values repeat all the time, so a stretch of them tells nothing.
+        # Coarsely rounded values repeat all the time, so a stretch of them means nothing.
         rest = np.delete(lengths, longest)
         coarse = rest.size == 0 or np.sum(rest - 1) > COARSE * np.sum(rest)
         if lengths[longest] >= STUCK_TIMES and not coarse:

@@ -1,4 +1,4 @@
-"""What is said of a sensor, in one sentence with numbers, and which of its readings are not to be believed."""
+"""The verdict on a sensor, in one sentence with numbers, and which of its readings are not to be believed."""
 
 from collections.abc import Sequence
 

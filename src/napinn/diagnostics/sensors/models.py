@@ -45,7 +45,7 @@ with many readings BIC takes the field's own small errors for part of the fault.
 PASSES = 3
 """How often the sensors are compared, each time without those found faulty before."""
 MATTERS = 0.5
-"""Faults below this many deviations of the typical sensor's noise are not worth a word."""
+"""Faults below this many deviations of the typical sensor's noise are not reported."""
 MOVES_FROM = 5.0
 """Where the field moves by less than this many negligible misfits, its own error would pass for a wrong gain."""
 

@@ -49,7 +49,7 @@ def noisy_scales(readings: Readings, predicted: np.ndarray, verdicts: tuple[Sens
     Args:
         readings: the readings, of any number of fields.
         predicted: (n,) the field at each reading.
-        verdicts: what was said of every sensor.
+        verdicts: one for every sensor.
     """
     noisy = [(one.sensor, readings.fields.index(one.field)) for one in verdicts if one.verdict is Verdict.NOISY]
     scales = np.ones(len(readings))

@@ -108,7 +108,7 @@ def _stretch(
         return None
     outside = np.r_[0:start, stop : len(record)]
     if alone:
-        # A field at rest, read without noise, repeats itself too, and no other sensor tells.
+        # A field at rest, read without noise, repeats itself too, and no other sensor shows which it is.
         moves = moved > 2.0 * robust_std(record.misfits[outside])
     else:
         moves = max(moved, float(np.median(pairs.change[others]))) > finest

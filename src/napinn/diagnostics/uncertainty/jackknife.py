@@ -30,7 +30,7 @@ PART = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class JackknifeRows:
     """What the readings say: how each misfit follows weights and unknowns, its score, and the slope of that."""
 
     follow: np.ndarray
@@ -51,7 +51,7 @@ class Balance:
 
     residual: np.ndarray
     residual_rows: np.ndarray
-    rows: Rows
+    rows: JackknifeRows
     noise: float
     """Mean square of the scores over their slope."""
     unknowns: int

@@ -1,7 +1,7 @@
 """Adaptation of a method to the readings, decided before training.
 
 Many waves across the box (`wavenumber.py`): the perceptron's first layer becomes sines with as many waves at the
-start, because tanh layers would end at a field at rest, which solves most equations.
+start, because tanh layers would end at a constant field, which solves most equations.
 
 Fronts in two dimensions and more, with some thousands of readings, where a field carries itself along and so steepens:
 what a few dozen readings say of a front has to count before the equations, whose weight is greatest there, have led to

@@ -1,7 +1,7 @@
 """Compiled functions whose programs are freed with them.
 
 `equinox.filter_jit` keeps the programs of every function that it was ever given. For a function that is defined once
-that is right; for one made anew by each fit it is not: a program holds memory maps, of which a process may have some
+that is right; for one made by each fit it is not: a program holds memory maps, of which a process may have some
 65,000, and a script that fits in a loop would end in a segmentation fault."""
 
 import contextlib

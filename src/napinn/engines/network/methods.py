@@ -47,7 +47,7 @@ def _taken(phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
 
 
 def pinn(steps: int = STEPS, *, loss: Loss = Squared(), name: str = "pinn", **parts: Any) -> Method:
-    """A plain physics-informed network: every reading counts alike.
+    """A plain physics-informed network: every reading has the same weight.
 
     :param steps: Training steps. Default 10,000.
     :param loss: Of one misfit; default its square.
@@ -64,7 +64,7 @@ def pinn(steps: int = STEPS, *, loss: Loss = Squared(), name: str = "pinn", **pa
 
 
 def lad_pinn(steps: int = STEPS, **parts: Any) -> Method:
-    """A network with least absolute deviations in place of least squares.
+    """A network with least absolute deviations instead of least squares.
 
     :param steps: Training steps. Default 10,000.
     :param parts: Other settings of the network's training: `backbone` (such as `napinn.field.backbones.MLP(width=64)`),
@@ -284,7 +284,7 @@ SETTINGS: Mapping[str, type] = {
         collocation.Grid,
     )
 }
-"""Every class that may stand in a saved method."""
+"""Every class that a saved method may contain."""
 
 
 def parameters(backbone: Backbone, inputs: int = 3, outputs: int = 2) -> int:

@@ -211,7 +211,7 @@ def gated_loss(
 def learn_law(
     gating: Gating, law: NoiseState, misfit: Float[Array, " n"], owner: Int[Array, " n"], key: PRNGKeyArray
 ) -> tuple[NoiseState, Float[Array, ""]]:
-    """One step of the density alone, on misfits of a field that stands still."""
+    """One step of the density alone, on misfits of a fixed field."""
     standard = gating.scale.update(law.standard, misfit, owner)
     density, log_prob = gating.density.update(law.density, standard(misfit, owner), key)
     return NoiseState(density, standard, law.rejection, law.noise_share), -jnp.mean(log_prob)

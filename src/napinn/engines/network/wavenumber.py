@@ -1,10 +1,10 @@
 """How many waves a field has along each coordinate, estimated from its readings before any training.
 
-A network of tanh layers resolves a few waves across the box; of ten periods of an oscillation it makes none, and the
-equation is then quite content with a field at rest. So readings are first smoothed with Gaussian kernels that are
+A network of tanh layers resolves a few waves across the box; it cannot follow ten periods of an oscillation, and ends
+in a constant field, which satisfies most equations. So readings are first smoothed with Gaussian kernels that are
 wide enough for a few waves, and then, one axis at a time, with kernels of half the width, for as long as that
 predicts readings left out of the smoothing markedly better. Misfits are weighed down beyond one deviation, so that
-wrong readings do not speak for waves."""
+wrong readings do not count as waves."""
 
 from collections.abc import Sequence
 

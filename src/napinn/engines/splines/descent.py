@@ -147,7 +147,7 @@ def with_noise_level(point: Point) -> Point:
 
 
 def settle(system: System, state: State, tolerance: float, least: Units) -> Point:
-    """Solutions and noise levels in turn, until the noise level stands still."""
+    """Solutions and noise levels in turn, until the noise level no longer changes."""
     units = measured_units(system, state, least)
     point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
     for _ in range(SETTLING_ROUNDS - 1):

@@ -1,10 +1,10 @@
 """Is the sensor wrong, or the equation? A second fit, with a source term in each equation, beside the first.
 
 Each equation gets a source term on its right-hand side: a smooth function of all coordinates, whose smoothness and
-size the readings choose, so that it vanishes where nothing asks for it. Unknowns and noise law are found anew with it,
-because a wrong equation bends both: a larger diffusivity takes the place of a loss, and misfits pass for noise. Both
-fits then predict groups of readings (sensors, or stretches of time) that are left out. What a single faulty sensor asks
-for does not help to predict the others; what the equation lacks does.
+size the readings choose, so that it vanishes where the readings do not need it. Unknowns and noise law are fitted
+again with it, because a wrong equation biases both: a larger diffusivity replaces a loss, and misfits look like noise.
+Both fits then predict groups of readings (sensors, or stretches of time) that are left out. A term that only fits one
+faulty sensor does not help to predict the others; a term that the equation lacks does.
 """
 
 import math

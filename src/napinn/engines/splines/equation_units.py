@@ -9,7 +9,7 @@ from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 
 LEAST_UNIT = 0.1
-"""Of the size of an equation at the smoothed field: a field at rest with vanishing unknowns must not look exact."""
+"""Of the size of an equation at the smoothed field: a constant field with vanishing unknowns must not look exact."""
 AT_REST = 1e-12
 """Of the natural square of an equation: below it, all fields in it are constant, as those behind a mean are at first,
 and the equation gets its natural size."""

@@ -120,7 +120,7 @@ def check_stage(task: Task, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 Stages = dict[str, dict[str, np.ndarray]]
-Rows = list[dict[str, Any]]
+JournalRows = list[dict[str, Any]]
 
 
 @dataclass
@@ -133,9 +133,9 @@ class Journal:
     stages: Stages = field(default_factory=dict)
     newest: str = ""
     """The stage that was kept last."""
-    recorded: Callable[[], tuple[Rows, float]] = lambda: ([], 0.0)
+    recorded: Callable[[], tuple[JournalRows, float]] = lambda: ([], 0.0)
     """Gives the rows of the history so far and the seconds of the fit."""
-    _then: tuple[Rows, float] = ([], 0.0)
+    _then: tuple[JournalRows, float] = ([], 0.0)
     """What was reported when the newest stage was kept: rows after it are written again by a fit that resumes."""
 
     def keep(self, stage: str, arrays: dict[str, np.ndarray]) -> None:
@@ -156,7 +156,7 @@ class Journal:
         header = {"run": self.run, STAGES: list(self.stages), "newest": self.newest, "rows": rows, "seconds": seconds}
         return packed(header, arrays)
 
-    def restore(self, task: Task) -> tuple[Rows, float]:
+    def restore(self, task: Task) -> tuple[JournalRows, float]:
         """Continue from the newest checkpoint of the folder, if there is one: its rows and its seconds."""
         assert self.checkpoints is not None
         found = newest(Path(self.checkpoints.folder), lambda path: read_stages(path, self.run, task))
@@ -172,7 +172,7 @@ def recalled(journal: Journal, stage: str, task: Task, meter: Meter) -> Level | 
     return None if arrays is None else level_of(task, meter, arrays)
 
 
-def read_stages(path: Path, run: str, task: Task) -> tuple[Stages, str, Rows, float]:
+def read_stages(path: Path, run: str, task: Task) -> tuple[Stages, str, JournalRows, float]:
     """The stages in a file, the newest of them, the rows of the history and the seconds of the fit; an `InputError` if
     the file is damaged, of another kind or of another run."""
     header, arrays = unpacked(path, run)

@@ -1,4 +1,4 @@
-"""The noise law and the field in turn, until both stand still."""
+"""The noise law and the field in turn, until both no longer change."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

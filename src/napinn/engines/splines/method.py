@@ -49,7 +49,7 @@ class Automatic(Splines):
 
 
 SETTINGS: Mapping[str, type] = {"Splines": Splines, "Automatic": Automatic}
-"""Every class that may stand in a saved method of this kind."""
+"""Every class that a saved method may contain of this kind."""
 
 
 def bsplines(density: str = DENSITY) -> Splines:

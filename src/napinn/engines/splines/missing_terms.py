@@ -155,7 +155,7 @@ def terms_of(problem: Problem) -> Iterator[AddedTerm]:
 
     Args:
         problem: whose equations are all given as text."""
-    # Of several experiments the first stands for all: their equations are the same.
+    # Of several experiments the first represents all: their equations are the same.
     for number, equation in enumerate(problem.stated[: len(problem.equations)]):
         highest = max(equation.needs, key=lambda leaf: len(leaf.terms[0]), default=None)
         if highest is None or not highest.terms[0]:

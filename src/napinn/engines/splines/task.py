@@ -370,7 +370,7 @@ class Task:
                     places = [grid.coordinates[self.axis_of[axis]].ravel() for axis in axes]
                     return np.asarray(self.problem.tables[name].at(places)).reshape(grid.cells, grid.points)
                 case _:
-                    raise TypeError(f"{type(leaf).__name__} is no leaf of a written equation")
+                    raise TypeError(f"{type(leaf).__name__} is not a leaf of a written equation")
 
         return value
 

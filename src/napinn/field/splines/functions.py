@@ -27,7 +27,7 @@ class FunctionSpace:
     axes: tuple[Axis, ...]
     positive: bool
     shrunk: bool = False
-    """Whether its size is penalised too, so that it vanishes where nothing asks for it."""
+    """Whether its size is penalised too, so that it vanishes where the readings do not need it."""
 
     @cached_property
     def size(self) -> int:

@@ -121,7 +121,7 @@ class KDE(Density):
     """The least bandwidth, for misfits that are all alike."""
 
     def init(self, key: PRNGKeyArray, misfits: Float[Array, " n"]) -> KDEState:
-        # Readings come in the order of their file; a random choice stands for all of them.
+        # Readings come in the order of their file; a random sample represents all of them.
         chosen = jax.random.permutation(key, misfits)[: self.size]
         recent = jnp.concatenate([jnp.zeros((self.size - chosen.size,), misfits.dtype), chosen])
         return self._refresh(recent, jnp.asarray(chosen.size, jnp.int32))

@@ -1,4 +1,4 @@
-"""The derivative of an expression along a coordinate, as an expression: what `d(k*T_x, x)` stands for."""
+"""The derivative of an expression along a coordinate, as an expression: what `d(k*T_x, x)` means."""
 
 from collections.abc import Callable, Mapping
 

@@ -63,7 +63,7 @@ def _bind_text(text: str, names: Names) -> Equation:
 
 
 def from_tree(text: str, shown: str, tree: Expression) -> Equation:
-    """An equation from its tree, left side minus right side; `text` is what it came from and `shown` what is told."""
+    """An equation from its tree, left side minus right side; `text` is its source and `shown` what messages show."""
     unknowns = frozenset(leaf.name for leaf in walk(tree) if isinstance(leaf, UnknownLeaf))
     return Equation(text, shown, derivatives(tree), unknowns, tree_residual(tree), tree)
 

@@ -59,7 +59,7 @@ class Names:
     """Unknown functions and the coordinates that they depend on."""
 
     def resolve(self, name: str) -> Expression | None:
-        """What a bare name stands for, or None."""
+        """What a bare name means, or None."""
         if name in self.coordinates:
             return Coordinate(name)
         if name in self.fields:
@@ -224,7 +224,7 @@ class _Reader:
     names: Names
     where: str
     averages: tuple[str, ...] = ()
-    """Means and integrals that may stand in the expression."""
+    """Means and integrals that the expression may contain."""
 
     def read(self, node: ast.expr, depth: int) -> Expression:
         if depth > DEEPEST_NESTING:

@@ -164,7 +164,7 @@ def highest_order(wanted: Iterable[tuple[tuple[object, ...], ...]]) -> int:
 def namespace(value: Any) -> ModuleType:
     """`jax.numpy` for a JAX array, traced or not, and NumPy for everything else.
 
-    Whoever holds a JAX array has imported JAX, so it is never imported here."""
+    Where there is a JAX array, JAX has been imported, so it is never imported here."""
     jax = sys.modules.get("jax")
     return jax.numpy if jax is not None and isinstance(value, jax.Array) else np
 

@@ -99,7 +99,7 @@ def _measured(file: ProblemFile, observed: list[Observable], table: pd.DataFrame
 def _experiments(
     file: ProblemFile, table: pd.DataFrame, columns: Columns, source: str, problem_source: str
 ) -> list[str]:
-    """The experiments of a table; none where it holds only one and the file speaks of none."""
+    """The experiments of a table; none where it holds only one and the file names none."""
     found = experiment_names(table, columns)
     wanted = _speaking_of_experiments(file)
     if len(found) < FEWEST:
@@ -149,7 +149,7 @@ def _tables_by_experiment(file: ProblemFile) -> list[tuple[str, list[str]]]:
 
 
 def _own_constants(file: ProblemFile, readings: Readings, source: str) -> dict[str, dict[str, float]]:
-    """By experiment, or under an empty name, the constants that differ between experiments or stand in a column."""
+    """By experiment, or under an empty name, the constants that differ between experiments or are in a column."""
     names = list(readings.experiments) or [""]
     for number, name in enumerate(readings.experiments):
         count = int((readings.experiment_index == number).sum())

@@ -4,7 +4,7 @@ A name with an underscore whose end is made of column names is a derivative; its
 coordinates. Of the columns that stand by themselves in an equation, those with the usual names of coordinates are
 coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings.
 
-Where the equations use names that are no columns, columns are known by their short names too: `T [K]` as T, and the
+Where the equations use names that are not columns, columns are known by their short names too: `T [K]` as T, and the
 column of time, be it `time_h` or dates, as t."""
 
 import re

@@ -42,7 +42,7 @@ class ProblemFile(pydantic.BaseModel):
     fields: list[str] = []
     """What is measured; a field that only observables measure may stand here or under `hidden`."""
     observables: dict[str, str] = {}
-    """What is measured and is no field itself: an expression of fields and unknowns, such as `y: log10(C)`."""
+    """What is measured but is not a field itself: an expression of fields and unknowns, such as `y: log10(C)`."""
     hidden: list[str] | dict[str, Finite | None] = []
     """Fields in no column; as names, or as names with their typical size."""
     equations: list[str]
@@ -68,12 +68,12 @@ class ProblemFile(pydantic.BaseModel):
     units: dict[str, str] = {}
     """Name to unit, such as `{x: m, t: h, T: °C}`; the units of unknowns follow from the equations."""
     own_units: list[str] = []
-    """Counts that no list of units holds, such as `cells`, so that they can stand under `units`."""
+    """Counts that no list of units holds, such as `cells`, so that `units` may contain them."""
     columns: ColumnsEntry = ColumnsEntry()
     sensors: dict[str, dict[str, Finite]] | str = {}
     """Where there is a column per sensor: its place, or a file of places with a column `sensor`."""
     missing: list[Finite] = []
-    """Values that stand for no reading, such as -999."""
+    """Values that mean 'no reading', such as -999."""
     flags: FlagsEntry = FlagsEntry()
     """Quality flags in the table; a flag that says missing always makes a missing reading."""
     arrays: dict[str, ArrayEntry | str] = {}

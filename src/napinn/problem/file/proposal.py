@@ -4,7 +4,7 @@ A column of dates is time, in whatever way they are written. A column that is na
 and so is one that never changes within a sensor. Where no column is named as a coordinate, the first one whose numbers
 only grow is time. Every other column of numbers is a field, because leaving one out takes less work than finding its
 name. Equations cannot be read from a table, so the
-simplest one for these coordinates stands in their place, marked as to be replaced."""
+simplest one for these coordinates is written instead, marked as to be replaced."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -65,7 +65,7 @@ def read_readings(data: Source, problem: Problem, columns: Columns | None = None
 
 def sheet_of(file: ProblemFile, data: Source, source: str) -> Sheet:
     """The table that a problem file's readings are in."""
-    columns_of(file, source)  # What is wrong with the file itself is told with its name.
+    columns_of(file, source)  # An error of the file itself names the file.
     if isinstance(data, str | Path):
         return read_file(Path(data), file.wanted_columns(), file.array_names())
     return _sheet(data, file.wanted_columns())

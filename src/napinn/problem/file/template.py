@@ -22,7 +22,7 @@ coordinates:
 # What is measured: a column of this name each, or a column 'value' (and 'field', where there are several).
 fields: [T]
 
-# What is measured but is no field itself: an expression of fields, their derivatives and unknowns, with a column of
+# What is measured but is not a field itself: an expression of fields, their derivatives and unknowns, with a column of
 # this name. mean(T, x) and integral(T, x) are over a coordinate, mean(T) is over all.
 # observables:
 #   volts: gain*T + offset
@@ -86,7 +86,7 @@ equations:
 #   probe_1: {x: 0.1}
 #   probe_2: {x: 0.9}
 
-# Values that stand for no reading. Empty cells are always taken so.
+# Values that mean 'no reading'. Empty cells are always taken so.
 # missing: [-999]
 
 # Quality flags in the table (qartod, argo or saqc): 9 is missing; bad readings count unless they are left out.

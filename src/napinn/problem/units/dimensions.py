@@ -6,7 +6,7 @@ before a term, so that numbers are right whatever units a problem mixes.
 
 A number in an equation may hide a unit. Beside a named coefficient a small whole number or a ratio of two is pure, as
 in `k*u/4`. A number that is the only coefficient of its term, as in `0.3*u` or `1 - u`, has the unit that its equation
-asks for, and none where the equation asks for nothing. Any other number, such as 9.81, may have any. So a number is
+needs, and none where the equation needs none. Any other number, such as 9.81, may have any. So a number is
 never the reason of a refusal, except between two units of one dimension: then it may or may not convert one to the
 other."""
 
@@ -169,7 +169,7 @@ class Dimensions:
         return {f"{NUMBER}{self._fresh}": Fraction(1)}
 
     def _number(self, node: trees.Expression, soft: bool) -> Unit:
-        """The unit of a number that may hide one; a soft one has none where nothing asks for it."""
+        """The unit of a number that may hide one; a soft one has none where no equation needs one."""
         self._fresh += 1
         name = f"{NUMBER}{self._fresh}"
         self._numbers[name] = show(node), self._where
@@ -206,7 +206,7 @@ class Dimensions:
                 return Part(node, times(part.unit, unit), lambda: trees.Call(function, (part.build(), *axes)))
             case trees.Call(function, arguments):
                 return self._function(node, function, arguments)
-        raise TypeError(f"{node} is no expression")
+        raise TypeError(f"{node} is not an expression")
 
     def _partial(self, field: str, axes: tuple[str, ...]) -> Unit:
         found = self._named(field)

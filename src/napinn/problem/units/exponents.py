@@ -38,7 +38,7 @@ class Exponents:
         return found
 
     def is_field(self, symbol: str) -> bool:
-        """Whether an open symbol is of a name that is no coefficient; these are listed by the problem."""
+        """Whether an open symbol is of a name that is not a coefficient; these are listed by the problem."""
         return symbol.removeprefix(OPEN) in self._fields
 
     def solve(self, unit: Unit) -> None:
@@ -53,7 +53,7 @@ class Exponents:
         self._solved = {each: replaced(known, name, found) for each, known in self._solved.items()} | {name: found}
 
     def _merged(self, unit: Unit) -> Unit:
-        """The unit with one symbol for each dimension: the first of hours and minutes stands for both."""
+        """The unit with one symbol for each dimension: the first of hours and minutes is used for both."""
         found: dict[str, Fraction] = {}
         for name, power in unit.items():
             like = next((each for each in found if self._same_kind(each, name)), name)

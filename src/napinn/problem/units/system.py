@@ -1,7 +1,7 @@
 """The units that a problem may use: those that pint knows, and counts of the problem's own such as cells.
 
 Pint reads a text only after it was taken apart here. Pint itself evaluates no code, but it computes the numbers in a
-text, and `9**9**9` would never end: so a number may stand in a text only as an exponent."""
+text, and `9**9**9` would never end: so a number is allowed in a text only as an exponent."""
 
 import difflib
 import functools
@@ -89,7 +89,7 @@ class UnitSystem:
         return True
 
     def read(self, text: str, entry: str) -> Unit:
-        """The unit that a text stands for.
+        """The unit that a text means.
 
         Args:
             text: such as `W/(m·K)`, `m s-1`, `°C` or `1`.

@@ -3,7 +3,7 @@
 A corruption is a row of steps: noise, outliers, then faults of sensors (`faults.py`) in the order given.
 Each takes a labelled table and gives one back. Noise and outliers draw from the seed's own stream; every fault
 draws from a stream of its own. So noise and outliers stay the same whatever faults there are, and a fault hits the same
-sensors whatever other faults stand beside it.
+sensors whatever other faults there are.
 """
 
 import abc

@@ -1,6 +1,6 @@
 """The laws that the noise of a simulated sensor may follow.
 
-Each law is written in its own natural unit and says its mean and standard deviation there. Whoever adds noise to a
+Each law is written in its own natural unit and says its mean and standard deviation there. What adds noise to a
 field chooses the unit so that all laws have one standard deviation: outliers and faults are stated in standard
 deviations, so a change of law changes the shape of the noise and nothing else.
 """

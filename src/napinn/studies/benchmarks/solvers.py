@@ -4,7 +4,7 @@ An `EvolutionSystem` says how fast each field changes and which limits a step mu
 to instant with second-order central differences in space and Euler steps in time, checking the limits as it goes. A
 `Recording` makes the snapshots a function of any point: cubic splines in space, cubic polynomials in time.
 
-The square holds its low edge and not its high edge, which is the same place once more.
+The square holds its low edge and not its high edge, which is the same place.
 """
 
 import math

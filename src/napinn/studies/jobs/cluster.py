@@ -1,6 +1,6 @@
 """Jobs on a Dask cluster: each is a task, and all that comes back goes through one queue.
 
-Workers tell of starts and shares as Dask events under a topic of this study; a future's callback tells of the end.
+Workers report starts and progress as Dask events under a topic of this study; a future's callback reports the end.
 Dask itself gives the task of a dead worker to another one, as often as its scheduler's `allowed-failures` says. It
 blames every task that the worker held, also those that only waited there, so a job that kills its workers would take
 its neighbours along. Here a job is blamed for a death only if it had started.
@@ -113,7 +113,7 @@ def _attempt(request: str, name: str, topic: str) -> dict[str, Any]:
     """Runs on a Dask worker."""
     worker = importlib.import_module("distributed").get_worker()
     worker.log_event(topic, {"name": name})
-    # Let the word out first: if the work brings this process down, it tells who was to blame.
+    # Report the start first: if the work ends this process, the report says which job it was.
     time.sleep(SECONDS_FOR_THE_WORD)
     report = perform(request, lambda share: worker.log_event(topic, {"name": name, "share": share}))
     return dataclasses.asdict(report)

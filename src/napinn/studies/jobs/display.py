@@ -1,4 +1,4 @@
-"""A study on the screen: a live bar on a terminal, a quiet line now and then elsewhere.
+"""A study on the screen: a live bar on a terminal, a plain line at intervals elsewhere.
 
 with study_display("main table", Console(stderr=True)) as show:
     run_jobs(jobs, folder, progress=show)

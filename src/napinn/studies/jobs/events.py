@@ -1,4 +1,4 @@
-"""What a machine tells the study while jobs run."""
+"""Events that a machine sends to the study while jobs run."""
 
 import queue
 from dataclasses import dataclass

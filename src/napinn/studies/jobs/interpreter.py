@@ -20,7 +20,7 @@ SECONDS_TO_DIE = 5.0
 
 @dataclass(frozen=True)
 class Death:
-    """How a process ended, as a clause, and the last that it said on standard error."""
+    """How a process ended, as a clause, and its last line on standard error."""
 
     cause: str
     tail: str

@@ -48,7 +48,7 @@ def _content(path: Path) -> dict[str, Any] | None:
 
 
 def keep(outcome: JobOutcome, trace: str, folder: Path) -> None:
-    """Write an outcome, and beside a failure the full traceback for whoever must find the cause."""
+    """Write an outcome, and beside a failure the full traceback to help find the cause."""
     job = outcome.job
     place = folder / job.name
     content = {

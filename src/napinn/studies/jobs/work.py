@@ -17,7 +17,7 @@ from napinn.studies.jobs.job import Job, permitted, split
 
 Work = Callable[[dict[str, Any], Callable[[float], None]], dict[str, Any]]
 Share = Callable[[float], None]
-"""Called by the work, now and then, with the share of it that is done, 0 to 1."""
+"""Called by the work at intervals with the share of it that is done, 0 to 1."""
 
 SECONDS_BETWEEN_SHARES = 1.0
 LONGEST_REASON = 400

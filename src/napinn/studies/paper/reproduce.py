@@ -64,7 +64,7 @@ class Setting:
         return [f"{name} {value}" for name, value in chosen.items() if value != usual[name]]
 
     def stem(self, study: str) -> str:
-        """The name of a study's files: errors of another kind are of the same fits and stand beside the usual ones."""
+        """The name of a study's files: errors of another kind are of the same fits, in files beside the usual ones."""
         return study + ERRORS[self.error].replace("_", "-")
 
     def of(self, case: Case) -> Case:

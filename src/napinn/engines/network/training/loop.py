@@ -211,7 +211,7 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
         state: TrainingState, data: Data, cached: Array, count: int, begun: float = 0.0, each: float = 0.0
     ) -> tuple[TrainingState, Losses, Array]:
         # All chunks are given as many shares, and the count as an array, so that a short last one compiles nothing;
-        # a power of two, so that few lengths of a chunk compile anew.
+        # a power of two, so that few lengths of a chunk are compiled.
         given = 1 << (max(count, method.log_every, FEWEST_SHARES) - 1).bit_length()
         done = np.minimum(begun + each * np.arange(given), 1.0)
         shares = schedule_of(phase, done, data.points.dtype)

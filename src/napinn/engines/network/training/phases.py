@@ -25,16 +25,16 @@ class PhaseKind(enum.Enum):
     """The three kinds of training step there are."""
 
     PLAIN = "plain"
-    """Network and unknowns move; every reading counts alike."""
+    """Network and unknowns move; every reading has the same weight."""
     LAW = "law"
-    """Only the density moves, on the misfits of a field that stands still."""
+    """Only the density moves, on the misfits of a fixed field."""
     GATED = "gated"
     """Network, unknowns, gate and density move together."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Leave out, for good, readings whose misfit is beyond this many robust standard deviations when a phase begins."""
+    """Leave out all readings whose misfit is beyond this many robust standard deviations when a phase begins."""
 
     deviations: float = 3.0
     factor: float = MAD_TO_STD

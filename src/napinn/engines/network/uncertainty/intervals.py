@@ -9,7 +9,7 @@ from jaxtyping import Array
 from scipy.stats import t as student
 
 from napinn.diagnostics.uncertainty.groups import groups_of
-from napinn.diagnostics.uncertainty.jackknife import Balance, Jackknife, Rows, jackknife
+from napinn.diagnostics.uncertainty.jackknife import Balance, Jackknife, JackknifeRows, jackknife
 from napinn.engines.network.model import DIRECTIONS, NetworkSpread, network_of
 from napinn.engines.network.uncertainty.score import anchors, last_phase, score_values, slopes
 from napinn.engines.network.uncertainty.tangent import Tangent, tangent_of
@@ -67,7 +67,7 @@ def balance_of(result: FitResult, tangent: Tangent, used: np.ndarray) -> Balance
         score_all.append(2.0 * weight[owner] * side)
         slope_all.append(2.0 * weight[owner] * len(owner) / np.bincount(owner)[owner])
         number_all.append(number)
-    rows = Rows(*(np.concatenate(parts) for parts in (follow_all, score_all, slope_all, number_all)))
+    rows = JackknifeRows(*(np.concatenate(parts) for parts in (follow_all, score_all, slope_all, number_all)))
     return Balance(tangent.residual, tangent.residual_rows, rows, noise, len(result.problem.unknowns))
 
 
