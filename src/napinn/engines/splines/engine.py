@@ -145,13 +145,16 @@ class Engine:
     def _drift(self, point: Point, least: Units, most: int) -> np.ndarray:
         """How far the unknowns move when cells are bisected once more and the tolerance falls once more."""
         finer, state = bisected(point, marks_of(point), int(FINER[self.task.dimensions] * most))
-        system = point.system if finer is None else finer
-        units = measured_units(system, state, least)
-        try:
-            after = solve(system, units, point.tolerance / FALL, state, steps=3)
-        except (NotPositiveError, np.linalg.LinAlgError):
-            return np.full(len(state.unknowns), np.inf)
-        return after.state.unknowns - point.state.unknowns
+        trials = [] if finer is None else [(finer, state)]
+        # Where a finer mesh exceeds double precision, the tighter tolerance alone is tried.
+        for system, begun in [*trials, (point.system, point.state)]:
+            units = measured_units(system, begun, least)
+            try:
+                after = solve(system, units, point.tolerance / FALL, begun, steps=3)
+            except (NotPositiveError, np.linalg.LinAlgError):
+                continue
+            return after.state.unknowns - point.state.unknowns
+        return np.full(len(point.state.unknowns), np.inf)
 
     def newest_level(self) -> Level:
         """Of a fit that ended before it computed a point: that of the checkpoint it began with, or else the smoothed
