@@ -1,9 +1,9 @@
 """How likely the readings are under an attempt, so that attempts can be compared before faulty sensors are left out.
 
 The readings have Cauchy's density, whose scale is chosen for each attempt. At a scale that is common to all attempts, a
-field that follows the noise would set the scale, and all others would be judged by it. Of the sensors that fit worst, each
-counts at most as much as it costs to declare it faulty: otherwise a field that bends towards a faulty sensor wins over
-the right one."""
+field that follows the noise would set the scale, and all others would be judged by it. Of the sensors that fit worst,
+each counts at most as much as it costs to declare it faulty: otherwise a field that bends towards a faulty sensor wins
+over the right one."""
 
 import math
 

@@ -191,7 +191,7 @@ class Starts:
             coefficients[:, field] = smooth_values(single, places, values, float(task.scale[field]), roughness_weight)
 
     def best(self, attempts: list[Attempt]) -> Attempt:
-        """Of the sound attempts, or of those without doubts, or of all: the one under which the readings are likeliest."""
+        """The likeliest of the sound attempts, or else of those without doubts, or else of all."""
         undoubted = [attempt for attempt in attempts if not attempt.doubts]
         attempts = [attempt for attempt in attempts if attempt.sound] or undoubted or attempts
         return min(attempts, key=lambda attempt: attempt_score(attempt.level))
