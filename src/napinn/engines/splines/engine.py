@@ -28,6 +28,7 @@ from napinn.engines.splines.solver import solve
 from napinn.engines.splines.starts import Attempt, Starts
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
+from napinn.engines.splines.threads import blas_threads
 from napinn.field.splines.banded import NotPositiveError
 from napinn.noise.mixture import Mixture
 
@@ -203,7 +204,8 @@ def estimated_seconds(task: Task) -> float:
 
     Raises `TooSlowError` where the first start alone would use up its budget."""
     meter = Meter(FIRST_BUDGET)
-    start = choose_start(task, 0, MOST[task.dimensions] // task.fields, meter)
+    with blas_threads(task.dimensions):
+        start = choose_start(task, 0, MOST[task.dimensions] // task.fields, meter)
     system = System(task, first_space(task, start.cells, task.fields), 3, np.ones(len(task.readings), bool), meter)
     meter.spend(FIRST_STEPS * system.step_seconds)
     return AROUND_FIT + meter.spent + USUAL_STEPS[task.dimensions] * system.step_seconds
