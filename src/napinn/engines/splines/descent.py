@@ -15,6 +15,7 @@ from napinn.engines.splines.roughness import chosen_roughness_weights
 from napinn.engines.splines.solver import Solution, solve, spent
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
+from napinn.field.splines.banded import NotPositiveError
 from napinn.noise.laws import deviation
 from napinn.noise.mixture import Mixture
 
@@ -201,7 +202,13 @@ class Descent:
             tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
         while tolerance >= 0.9 * end and not done:
             previous, last = level, level if level is not None and level.tolerance < LOOSE else None
-            point = settle(system, state, tolerance, self.least)
+            try:
+                point = settle(system, state, tolerance, self.least)
+            except NotPositiveError:
+                if level is None or level.tolerance <= tolerance:
+                    raise
+                # Beyond double precision: high derivatives on fine cells at a tight tolerance.
+                break
             self.watch(point, "")
             if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
                 point = self._mended(point, previous, tolerance, quietest)
@@ -265,8 +272,13 @@ class Descent:
             self.full = True
             return None
         units = measured_units(finer, state, self.least)
-        state = solve(finer, units, tolerance, state, steps=FIELD_STEPS, free=False).state
-        after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
+        try:
+            state = solve(finer, units, tolerance, state, steps=FIELD_STEPS, free=False).state
+            after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
+        except NotPositiveError:
+            # High derivatives on so fine cells exceed double precision.
+            self.full = True
+            return None
         gain = before.solution.value.total - after.solution.value.total
         freedom = max(after.parameters - before.parameters, 0.0)
         cheaper = before.equation_cost - after.equation_cost > max(accepted_cost, 0.3 * before.equation_cost)

@@ -28,6 +28,7 @@ from napinn.engines.splines.solver import solve
 from napinn.engines.splines.starts import Attempt, Starts
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
+from napinn.engines.splines.threads import blas_threads
 from napinn.field.splines.banded import NotPositiveError
 from napinn.noise.mixture import Mixture
 
@@ -145,13 +146,16 @@ class Engine:
     def _drift(self, point: Point, least: Units, most: int) -> np.ndarray:
         """How far the unknowns move when cells are bisected once more and the tolerance falls once more."""
         finer, state = bisected(point, marks_of(point), int(FINER[self.task.dimensions] * most))
-        system = point.system if finer is None else finer
-        units = measured_units(system, state, least)
-        try:
-            after = solve(system, units, point.tolerance / FALL, state, steps=3)
-        except (NotPositiveError, np.linalg.LinAlgError):
-            return np.full(len(state.unknowns), np.inf)
-        return after.state.unknowns - point.state.unknowns
+        trials = [] if finer is None else [(finer, state)]
+        # Where a finer mesh exceeds double precision, the tighter tolerance alone is tried.
+        for system, begun in [*trials, (point.system, point.state)]:
+            units = measured_units(system, begun, least)
+            try:
+                after = solve(system, units, point.tolerance / FALL, begun, steps=3)
+            except (NotPositiveError, np.linalg.LinAlgError):
+                continue
+            return after.state.unknowns - point.state.unknowns
+        return np.full(len(point.state.unknowns), np.inf)
 
     def newest_level(self) -> Level:
         """Of a fit that ended before it computed a point: that of the checkpoint it began with, or else the smoothed
@@ -200,7 +204,8 @@ def estimated_seconds(task: Task) -> float:
 
     Raises `TooSlowError` where the first start alone would use up its budget."""
     meter = Meter(FIRST_BUDGET)
-    start = choose_start(task, 0, MOST[task.dimensions] // task.fields, meter)
+    with blas_threads(task.dimensions):
+        start = choose_start(task, 0, MOST[task.dimensions] // task.fields, meter)
     system = System(task, first_space(task, start.cells, task.fields), 3, np.ones(len(task.readings), bool), meter)
     meter.spend(FIRST_STEPS * system.step_seconds)
     return AROUND_FIT + meter.spent + USUAL_STEPS[task.dimensions] * system.step_seconds

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from napinn.engines.splines.attempt_scores import attempt_score
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.descent import Descent, Point, Watch
 from napinn.engines.splines.doubts import Doubt, doubts_of
@@ -19,7 +20,6 @@ from napinn.engines.splines.task import Task
 from napinn.engines.splines.weak_form import weak_start
 from napinn.field.splines.banded import NotPositiveError
 from napinn.field.splines.space import Space
-from napinn.noise.laws import Cauchy
 
 FIRST_END, FIRST_END_CLOSE = 0.03, 0.003
 """The tolerance at which starts are compared; tighter where it costs little, with one axis, and with few readings,
@@ -191,17 +191,7 @@ class Starts:
             coefficients[:, field] = smooth_values(single, places, values, float(task.scale[field]), roughness_weight)
 
     def best(self, attempts: list[Attempt]) -> Attempt:
-        """Of the sound attempts, or of those without doubts, or of all: the least robust loss at a
-        common noise level, plus the cost of the equations and, as BIC counts them, the parameters that the readings
-        pay for."""
+        """The likeliest of the sound attempts, or else of those without doubts, or else of all."""
         undoubted = [attempt for attempt in attempts if not attempt.doubts]
         attempts = [attempt for attempt in attempts if attempt.sound] or undoubted or attempts
-        sigma = np.min([attempt.level.state.sigma for attempt in attempts], axis=0)
-        each = 0.5 * np.log(len(self.task.readings))
-
-        def score(attempt: Attempt) -> float:
-            level, system, state = attempt.level, attempt.level.system, attempt.level.state
-            standard = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / sigma[system.scatter]
-            return float(np.sum(Cauchy().loss(standard))) + level.equation_cost + each * level.parameters
-
-        return min(attempts, key=score)
+        return min(attempts, key=lambda attempt: attempt_score(attempt.level))

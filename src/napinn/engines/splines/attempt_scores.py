@@ -1,0 +1,67 @@
+"""How likely the readings are under an attempt, so that attempts can be compared before faulty sensors are left out.
+
+The readings have Cauchy's density, whose scale is chosen for each attempt. At a scale that is common to all attempts, a
+field that follows the noise would set the scale, and all others would be judged by it. Of the sensors that fit worst,
+each counts at most as much as it costs to declare it faulty: otherwise a field that bends towards a faulty sensor wins
+over the right one."""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from napinn.engines.splines.descent import SMALLEST_NOISE
+from napinn.engines.splines.journal import Level
+
+FAULT_KINDS, FAULT_PARAMETERS = 7, 3
+"""What a faulty sensor costs in nats, as BIC counts: which one it is, of which kind (offset, step, drift, gain, stuck,
+noisy, burst), and up to three parameters (a drift has its start, slope and scatter)."""
+MOST_FAULTY = 3
+"""One sensor in this many may count as faulty: with more, a field that few sensors agree with would be acceptable."""
+
+
+def attempt_score(level: Level) -> float:
+    """Nats: the negative log-likelihood, the cost of the equations and, as BIC counts them, the parameters that the
+    readings pay for. The least is best.
+
+    Args:
+        level: where the attempt ended."""
+    count = level.system.count
+    return _misfit_cost(level) + level.equation_cost + 0.5 * math.log(count) * level.parameters
+
+
+def _misfit_cost(level: Level) -> float:
+    """The negative log-likelihood of the readings, with faulty sensors at their price."""
+    system, state, task = level.system, level.state, level.system.task
+    misfit = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / task.noise_unit[system.scatter]
+    # Few readings have one scale in common, as in the fit itself.
+    groups = system.group if task.few else system.scatter
+    cost = np.empty(len(misfit))
+    for number in np.unique(groups):
+        cost[groups == number] = _cauchy_cost(misfit[groups == number])
+    sensors = task.readings.sensors[system.used].astype(str)
+    return float(cost.sum()) - faulty_excess(cost, np.unique(sensors, return_inverse=True)[1])
+
+
+def _cauchy_cost(misfit: np.ndarray) -> np.ndarray:
+    """The negative log-density of each misfit at the likeliest scale, up to a constant."""
+
+    def costs(log_scale: float) -> np.ndarray:
+        return log_scale + np.log1p((misfit * math.exp(-log_scale)) ** 2)
+
+    largest = max(float(np.max(np.abs(misfit), initial=0.0)), 2.0 * SMALLEST_NOISE)
+    ends = (math.log(SMALLEST_NOISE), math.log(largest))
+    return costs(float(minimize_scalar(lambda scale: float(costs(scale).sum()), bounds=ends, method="bounded").x))
+
+
+def faulty_excess(cost: np.ndarray, sensor: np.ndarray) -> float:
+    """Nats that the readings of the worst sensors cost beyond those of a typical sensor and the price of a fault.
+
+    Args:
+        cost: (n,) the negative log-density of each reading.
+        sensor: (n,) the number of its sensor, from 0."""
+    sizes = np.bincount(sensor)
+    typical = float(np.median(np.bincount(sensor, cost) / sizes))
+    price = math.log(FAULT_KINDS * len(sizes)) + 0.5 * FAULT_PARAMETERS * math.log(len(cost))
+    excess = np.sort(np.bincount(sensor, cost) - typical * sizes)[::-1][: len(sizes) // MOST_FAULTY]
+    return float(np.maximum(excess - price, 0.0).sum())
