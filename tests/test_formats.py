@@ -320,7 +320,7 @@ def test_comments_above_the_header_are_skipped_and_said(tmp_path):
     sheet = read_file(path)
     assert list(sheet.table.columns) == ["t", "u"]
     assert sheet.table["u"].tolist() == ["1.5", "2.5"]
-    assert "2 lines of comments above the header" in sheet.notes[0]
+    assert "2 lines above the header" in sheet.notes[0]
 
 
 def test_a_row_with_too_many_cells_is_named(tmp_path):

@@ -10,8 +10,11 @@ from napinn.data.names import respelled
 from napinn.data.readings.base import Clock, row_number
 from napinn.errors import InputError, nearest
 
-BLANKS = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>", "nat"})
-"""What people and programs write into a cell that holds nothing."""
+BLANKS = frozenset(
+    {"", "nan", "na", "n/a", "null", "none", "<na>", "nat", "-", "--", "---"}
+    | {"#n/a", "#nv", "#div/0!", "#value!", "#wert!"}
+)
+"""What people and programs write into a cell that holds nothing; those with # are errors of a spreadsheet."""
 TIME_UNITS: Mapping[str, float] = {
     "seconds": 1.0,
     "minutes": 60.0,
