@@ -262,7 +262,7 @@ def test_a_damaged_file_is_a_sentence(tmp_path, ending):
 
 def test_an_ending_that_is_not_read_is_named(tmp_path):
     (tmp_path / "a.xlsx").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"the ending '\.xlsx' is not one that napinn reads"):
+    with pytest.raises(InputError, match=r"the ending '\.xlsx' is not one that napinn reads; save the sheet as CSV"):
         read_file(tmp_path / "a.xlsx")
 
 

@@ -22,6 +22,7 @@ PARQUET = frozenset({".parquet", ".pq"})
 NETCDF = frozenset({".nc", ".nc4", ".cdf"})
 WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
 """Endings of tables that napinn writes."""
+WORKBOOKS = frozenset({".xlsx", ".xls", ".xlsm", ".ods", ".numbers"})
 KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
 
 
@@ -48,7 +49,8 @@ def read_file(
         return Sheet(read_npz(path, arrays or {}))
     if ending == ".mat":
         return Sheet(read_mat(path, arrays or {}))
-    raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; use {KNOWN}.")
+    remedy = "save the sheet as CSV" if ending in WORKBOOKS else f"use {KNOWN}"
+    raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; {remedy}.")
 
 
 def write_table(table: "pd.DataFrame | xarray.Dataset", path: Path) -> None:
