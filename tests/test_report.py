@@ -167,9 +167,8 @@ def test_nothing_in_the_bundle_can_end_it(finished):
 
 
 def test_correlations_of_three_unknowns_are_a_chart(finished):
-    known = {name: Unknown(1.0) for name in ("k", "b", "c")}
-    problem = dataclasses.replace(finished.problem, unknowns=known)
-    uncertainty = Uncertainty({}, "3 sensors", lambda points: np.zeros((len(points), 1)), np.eye(3))
+    problem = problem_of("u_t = k*u_xx - b*u + c", k=1.0, b=1.0, c=1.0)
+    uncertainty = Uncertainty({}, "3 sensors", Known(problem), np.eye(3))
     result = dataclasses.replace(finished, problem=problem, uncertainty=uncertainty)
     assert [chart.id for chart in identifiability_charts(result)] == ["correlation"]
     assert pair_sentence(result) == ""
