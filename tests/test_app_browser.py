@@ -164,6 +164,7 @@ def _equation(page: Page) -> None:
     page.shows("step-equation")
     # Who listens to the page hears where it has led.
     assert page.driver.switch_to.active_element.text == "Which equation should the readings obey?"
+    page.says("equations-0-note", "For example: u_t = -k*u")
     page.types("equations-0", "u_t = -k*u*")
     page.says("equations-0-wrong", "cannot be read")
     assert page.find("equations-0").get_attribute("aria-invalid") == "true"
@@ -208,8 +209,8 @@ def _fit(page: Page) -> None:
     page.driver.refresh()
     page.shows("step-fit")
     page.shows("to-report")
-    value = page.driver.find_element(By.CSS_SELECTOR, "#fit-values b").text
-    assert float(value) == pytest.approx(RATE, rel=0.03)
+    value, unit = page.driver.find_element(By.CSS_SELECTOR, "#fit-values b").text.split()
+    assert (float(value), unit) == (pytest.approx(RATE, rel=0.03), "1/h")
     command = page.find("command").get_attribute("textContent") or ""
     assert "napinn fit readings.csv --problem problem.yaml --out run-1" in command
     text = page.find("yaml").get_attribute("textContent") or ""

@@ -167,3 +167,16 @@ def test_the_button_changes_the_dress(driver, pages):
     light = driver.execute_script(ink)
     driver.find_element(By.ID, "theme").click()
     WebDriverWait(driver, 10).until(lambda d: d.execute_script(ink) != light)
+
+
+def test_a_map_is_whole_when_a_phone_is_turned(driver, pages):
+    """Its colour bar is level on a narrow screen and upright on a wide one, and never both."""
+    drawn = "const p = document.getElementById('field'); return p._fullLayout._size.w / p.clientWidth"
+    bars = "return document.querySelectorAll('#field .cbtitle text').length"
+    size(driver, 390)
+    visit(driver, pages["rod"])
+    for width in (1280, 390):
+        size(driver, width)
+        WebDriverWait(driver, 10).until(lambda d, width=width: d.execute_script("return window.innerWidth") == width)
+        WebDriverWait(driver, 10).until(lambda d: d.execute_script(drawn) > 0.6)
+        assert driver.execute_script(bars) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from napinn.cli.commands import COMMANDS, app
+from napinn.cli.commands import COMMANDS, EXTRAS, METHOD, PROBLEM, RUN, app
 from napinn.cli.main import run
 from napinn.cli.running import next_commands
 from napinn.results.result import FitStatus
@@ -52,6 +52,17 @@ def test_help_of_a_command_has_an_example_that_parses_and_flags_without_a_type(m
     program, command, *words = shlex.split(example)
     assert (program, command) == ("napinn", name)
     GROUP.commands[name].make_context(name, words)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_many_options_stand_in_groups_with_the_problem_first(monkeypatch, capfd):
+    _, shown = said(monkeypatch, capfd, "fit", "-h")
+    places = [shown.index(f"─ {group} ") for group in (PROBLEM, METHOD, EXTRAS, RUN)]
+    assert places == sorted(places)
+    assert (
+        places[1] < shown.index("--seed ") < places[2] < shown.index("--intervals") < places[3] < shown.index("--json")
+    )
+    # Few options are one list.
+    assert f"─ {RUN} " not in said(monkeypatch, capfd, "demo", "-h")[1]
 
 
 def test_version_is_that_of_the_package(monkeypatch, capfd):

@@ -155,6 +155,18 @@ def test_the_netcdf_file_round_trips(fitted, scheme, tmp_path):
         assert causes == table["quality_cause"].tolist()
 
 
+def test_xarray_writes_the_same_flags_to_a_table_that_napinn_reads(fitted, problem, tmp_path):
+    readings_dataset(fitted, SCHEMES["qartod"]).to_netcdf(tmp_path / "readings.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "readings.nc") as dataset:
+        dataset[["T", "T_qc"]].to_dataframe().to_csv(tmp_path / "readings.csv")
+    flags = fitted.readings_table("qartod")["quality_flag"]
+    assert pd.read_csv(tmp_path / "readings.csv")["T_qc"].tolist() == flags.tolist()
+    again = napinn.read_readings(tmp_path / "readings.csv", problem).flags
+    assert again is not None
+    assert again.scheme == "qartod"
+    assert again.qualities[:, 0].tolist() == understood(flags, SCHEMES["qartod"]).tolist()
+
+
 def test_ioos_qc_aggregates_the_flags(fitted):
     from ioos_qc.qartod import gross_range_test, qartod_compare
 

@@ -262,7 +262,7 @@ def test_a_damaged_file_is_a_sentence(tmp_path, ending):
 
 def test_an_ending_that_is_not_read_is_named(tmp_path):
     (tmp_path / "a.xlsx").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"the ending '\.xlsx' is not one that napinn reads"):
+    with pytest.raises(InputError, match=r"the ending '\.xlsx' is not one that napinn reads; save the sheet as CSV"):
         read_file(tmp_path / "a.xlsx")
 
 
@@ -320,7 +320,7 @@ def test_comments_above_the_header_are_skipped_and_said(tmp_path):
     sheet = read_file(path)
     assert list(sheet.table.columns) == ["t", "u"]
     assert sheet.table["u"].tolist() == ["1.5", "2.5"]
-    assert "2 lines of comments above the header" in sheet.notes[0]
+    assert "2 lines above the header" in sheet.notes[0]
 
 
 def test_a_row_with_too_many_cells_is_named(tmp_path):

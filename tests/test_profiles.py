@@ -90,7 +90,9 @@ def test_profiles_are_kept_in_the_run_folder_and_shown(growth: napinn.FitResult,
     assert fresh["r"].high == pytest.approx(growth.profiles["r"].high, rel=1e-3)
     page = report_html(again)
     assert "Profile likelihood of r" in page
-    assert "Correlation of the unknowns" in page
+    # Two unknowns have one correlation, which needs no chart.
+    assert "The correlation of r and K is " in page
+    assert "Correlation of the unknowns" not in page
     assert len(plot.profile(again)) == 2
     assert len(plot.correlation(again)) == 1
 

@@ -5,9 +5,11 @@ import pytest
 import yaml
 
 from napinn.cli.starting import init_command, only_table
+from napinn.data.formats import read_file
 from napinn.errors import InputError
 from napinn.problem.file import bind_readings, load_problem_file, parse_problem
-from napinn.problem.file.proposal import propose, roles_of
+from napinn.problem.file.proposal import propose
+from napinn.problem.file.roles import roles_of
 
 
 def proposed(table: pd.DataFrame):
@@ -140,3 +142,96 @@ def test_a_column_that_never_changes_within_a_sensor_is_a_place():
     assert proposed(table)[0].coordinates == {"time": (0.0, 1.0), "pos": (1.0, 4.0)}
     moving = table.assign(pos=[1, 2, 4, 4])
     assert proposed(moving)[0].fields == ("pos", "n")
+
+
+REAL = {
+    "spreadsheet in German on Windows": (
+        "Zeit [h];Fühler;x [m];Temperatur [°C]\r\n0,0;A;0,1;20,5\r\n0,5;A;0,1;20,1\r\n0,0;B;0,3;21,5\r\n"
+        "0,5;B;0,3;21,0\r\n",
+        "cp1252",
+        ["Temperatur_t = D*Temperatur_xx"],
+        {"Temperatur": 4},
+    ),
+    "a column for each depth, by date": (
+        "timestamp,T_10cm,T_20cm\n2024-03-01 00:00:00,9.5,10.2\n2024-03-01 00:30:00,9.6,10.1\n2024-03-01 06:00,9.6,\n",
+        "utf-8-sig",
+        ["T_t = D*T_xx"],
+        {"T": 5},
+    ),
+    "empty columns and rows of a spreadsheet": (
+        "Date/Time,Glucose (mg/dL),,\r\n3/1/2024 8:00,250,,\r\n,,,\r\n3/1/2024 9:00,#N/A,,\r\n"
+        "3/1/2024 9:30,180,,\r\n,,,\r\n",
+        "utf-8-sig",
+        ["Glucose_t = -k*Glucose"],
+        {"Glucose": 2},
+    ),
+    "names of species under one time, saved by pandas": (
+        ",day,species,count\n0,0,hare,30\n1,0,lynx,4\n\n2,1,hare,41\n3,1,lynx,5\n",
+        "utf-8",
+        ["count_t = -k*count"],
+        {"count": 4},
+    ),
+    "lines of a logger above the header": (
+        "Logger: U12\nSerial: 12345\n\ntime\tpH\tDO\n0\t7.1\t8.0\n5\t7.2\t7.9\n10\t7.2\t7.7\n",
+        "utf-8",
+        ["d(pH, time) = -k_pH*pH", "d(DO, time) = -k_DO*DO"],
+        {"pH": 3, "DO": 3},
+    ),
+    "the separator named above the header": ("sep=;\nt;u\n0;1\n1;0,5\n", "utf-8", ["u_t = -k*u"], {"u": 2}),
+    "columns of white space": ("t  u\n0.0   1\n10.0  -0.5\n", "utf-8", ["u_t = -k*u"], {"u": 2}),
+}
+"""Tables as people have them, with their encoding, the equations that are proposed, and readings by field."""
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_tables_as_people_have_them_are_understood(name, tmp_path):
+    text, encoding, equations, counts = REAL[name]
+    path = tmp_path / "readings.csv"
+    path.write_bytes(text.encode(encoding))
+    table = read_file(path).table
+    problem, readings = proposed(table)
+    assert list(problem.equations) == equations
+    assert {field: len(readings.of_field(index)) for index, field in enumerate(readings.fields)} == counts
+
+
+def test_names_at_one_place_each_are_sensors_and_names_under_one_time_may_be_quantities():
+    fixed = pd.DataFrame(
+        {"well": ["A", "A", "B", "B"], "t": [0, 1, 0, 1], "x": [0.1, 0.1, 0.5, 0.5], "h": [1.0, 2, 3, 4]}
+    )
+    assert roles_of(fixed).sensor == "well"
+    moved = fixed.assign(x=[0.1, 0.2, 0.5, 0.6])
+    assert (roles_of(moved).sensor, roles_of(moved).ignored) == (None, ["well"])
+    listed = fixed.drop(columns="x")
+    assert roles_of(listed).labels == "well"
+    assert "field: well and value: h" in propose(listed, "r.csv")
+    # A remark beside rows that differ in time names nothing.
+    assert roles_of(listed.assign(t=range(4))).labels is None
+
+
+@pytest.mark.parametrize(("unit", "taken"), [("h", True), ("min", True), ("W", False), ("H", False), ("S", False)])
+def test_only_units_of_time_make_a_column_time(unit, taken):
+    table = pd.DataFrame({f"a [{unit}]": [3.0, 1.0, 2.0], "x": [0.0, 1.0, 2.0], "u": [1.0, 2.0, 3.0]})
+    assert (roles_of(table).time_column == f"a [{unit}]") is taken
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("0.0,1.0\n0.1,0.9\n", "has no header: its first row holds numbers only"),
+        ("time,DO\ns,mg/L\n0,8.0\n1,7.9\n", "row 2, column 'time': expected a finite number, found 's'"),
+        ("Datum,Uhrzeit,u\n2024-03-01,08:00,1\n2024-03-01,09:00,2\n", "join them in one column"),
+        ("t,u,,\n0,1,2,3\n", "two columns without a name"),
+    ],
+)
+def test_a_table_that_is_not_understood_gets_the_way_to_mend_it(text, sentence, tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        propose(read_file(path).table, path.name)
+
+
+def test_a_row_with_too_many_cells_is_no_line_above_the_header(tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_text("t,u\n0,1\n1,2,3\n2,3\n3,4\n4,5\n")
+    with pytest.raises(InputError, match="row 3 has 3 cells"):
+        read_file(path)

@@ -18,6 +18,7 @@ from napinn.problem.equations import mathml
 from napinn.report.charts import gate_curve, noise_chart, noise_edges, scores
 from napinn.report.columns import packed, quantised, thinned
 from napinn.report.html import report_html
+from napinn.report.identifiability import identifiability_charts, pair_sentence
 from napinn.report.view import ViewKind, view_of
 from napinn.results.intervals import FieldSpread, Interval, Uncertainty
 
@@ -163,6 +164,19 @@ def test_nothing_in_the_bundle_can_end_it(finished):
     assert len(re.findall(r"</script", page)) == 3
     bundle = json.loads(page.split('id="bundle">')[1].split("</script>")[0])
     assert bundle["sensors"] == ["</script><script>alert(1)</script>", "fine"]
+
+
+def test_correlations_of_three_unknowns_are_a_chart(finished):
+    problem = problem_of("u_t = k*u_xx - b*u + c", k=1.0, b=1.0, c=1.0)
+    uncertainty = Uncertainty({}, "3 sensors", Known(problem), np.eye(3))
+    result = dataclasses.replace(finished, problem=problem, uncertainty=uncertainty)
+    assert [chart.id for chart in identifiability_charts(result)] == ["correlation"]
+    assert pair_sentence(result) == ""
+
+
+def test_each_note_stands_in_a_line_of_its_own(finished):
+    page = report_html(dataclasses.replace(finished, notes=("first <note>", "second")))
+    assert f"<p>{finished.status.value}</p><ul><li>first &lt;note&gt;</li><li>second</li></ul>" in page
 
 
 def test_an_unknown_without_a_start_is_reported_as_begun_at_its_natural_size(finished):

@@ -62,9 +62,15 @@
       if (!input || input.value !== state.draft[list][number]) return;
       byId(`${list}-${number}-shown`).replaceChildren(line.math ? mathematics(line.math) : "");
       byId(`${list}-${number}-wrong`).textContent = line.problem ? line.problem[0].toUpperCase() + line.problem.slice(1) : "";
-      byId(`${list}-${number}-note`).textContent = line.notes.join(" ");
+      byId(`${list}-${number}-note`).textContent = line.notes.join(" ") || example(list, input.value);
       input.setAttribute("aria-invalid", String(Boolean(line.problem)));
     });
+  }
+
+  // An empty box shows how an equation of these columns is written.
+  function example(list, text) {
+    const known = list === "equations" && !text.trim() ? state.feedback.templates[0]?.equations[0] : "";
+    return known ? `For example: ${known}` : "";
   }
 
   function judge() {

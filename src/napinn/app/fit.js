@@ -65,10 +65,10 @@
     return `${fit.flagged} of ${fit.count} readings flagged as unreliable${faulty ? `; faulty sensors: ${faulty}` : ""}. The fit took ${time(fit.seconds)}.`;
   }
 
-  function card(name, value, interval) {
+  function card(name, value, interval, unit) {
     const [low, high] = [interval?.low, interval?.high].map((end) => (typeof end === "number" ? digits(end) : null));
     const spread = low !== null && high !== null ? make("span", {}, `95 % interval ${low} to ${high}`) : null;
-    return make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, digits(value)), spread));
+    return make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, unit ? `${digits(value)} ${unit}` : digits(value)), spread));
   }
 
   function draw() {
@@ -81,7 +81,7 @@
     bar.hidden = !busy;
     if (fit.progress) { bar.max = fit.progress.total; bar.value = fit.progress.done; } else bar.removeAttribute("value");
     byId("fit-detail").textContent = detail(fit);
-    byId("fit-values").replaceChildren(...Object.entries(fit.unknowns ?? {}).map(([name, value]) => card(name, value, fit.intervals?.[name])));
+    byId("fit-values").replaceChildren(...Object.entries(fit.unknowns ?? {}).map(([name, value]) => card(name, value, fit.intervals?.[name], fit.units?.[name])));
     byId("fit-start").hidden = busy;
     byId("fit-start").textContent = fit.state === "none" ? "Fit" : "Fit again";
     for (const [name, first] of [["fit-start", !fit.report && !fit.can_resume], ["fit-resume", fit.can_resume], ["to-report", !fit.can_resume]])

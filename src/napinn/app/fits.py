@@ -202,6 +202,7 @@ def _ended(analysis: Analysis, run: Path) -> dict[str, Any]:
         "message": result.get("message", ""),
         "notes": result.get("notes", []),
         "unknowns": result.get("unknowns", {}),
+        "units": result.get("units", {}),
         "intervals": result.get("intervals", {}),
         "seconds": result.get("seconds"),
         "flagged": result.get("readings", {}).get("flagged"),

@@ -7,7 +7,7 @@ import pandas as pd
 from napinn.app.draft import MOST_COLUMNS, Column, Draft, Role
 from napinn.data.readings import Columns
 from napinn.errors import InputError
-from napinn.problem.file.proposal import Roles, roles_of
+from napinn.problem.file.roles import Roles, roles_of
 
 SPECIAL = Columns()
 LONGEST_NAME = 150

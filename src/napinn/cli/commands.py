@@ -8,6 +8,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 START, LOOK, TRUST, STUDIES = "Start here", "Look", "Trust", "Studies"
+PROBLEM, METHOD, EXTRAS, RUN = "The problem", "The method", "Beside the fit", "The run"
+"""Groups of options in the help of a command."""
+MANY = 15
+"""Options above which all of them stand in groups; fewer are found in one list."""
+OF_METHOD = frozenset({"steps", "seed"})
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,19 @@ def _without_types(params: list[Any]) -> list[Any]:
     return params
 
 
+def _grouped(params: list[Any]) -> list[Any]:
+    """Options that several commands share, in a group where the command has many."""
+    for param in params if len(params) > MANY else ():
+        if getattr(param, "rich_help_panel", "") is None and param.param_type_name == "option" and param.name != "help":
+            param.rich_help_panel = METHOD if param.name in OF_METHOD else RUN
+    return params
+
+
 class Command(TyperCommand):
-    """A command whose help shows flags as flags."""
+    """A command whose help shows flags as flags, and many options in groups."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _without_types(super().get_params(ctx))
+        return _grouped(_without_types(super().get_params(ctx)))
 
 
 class Group(TyperGroup):

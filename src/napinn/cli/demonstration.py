@@ -53,7 +53,7 @@ class DemonstrationRow:
 
 
 ROWS = {
-    "default": DemonstrationRow("auto", "B-splines, fitted with the learned noise law", "20 s", "20 s"),
+    "default": DemonstrationRow("auto", "B-splines, fitted with the learned noise law", "60 s", "60 s"),
     "na_pinn": DemonstrationRow(
         "na_pinn", "the paper's method: a network, a learned noise law, a gate", "15 s", "100 s"
     ),
@@ -104,7 +104,7 @@ def method_of(name: str, steps: int | None, full: bool) -> Recipe:
     The short form trains networks that are half as wide and one layer less deep, on smaller batches, and moves the
     coefficient five times as fast as the weights; otherwise it would be far from its value when the steps are spent.
 
-    :param word: The method by its name in the catalogue.
+    :param name: The method by its name in the catalogue.
     :param steps: Training steps, or None for those of the form.
     :param full: Whether networks, batches and steps are the method's own."""
     entry = METHODS[name]

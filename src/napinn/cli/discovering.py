@@ -19,7 +19,7 @@ from napinn.discovery.terms import split_terms
 from napinn.errors import InputError, storing
 from napinn.problem import Problem
 from napinn.problem.file import ProblemFile, bind_readings, load_problem_file, parse_problem, sheet_of
-from napinn.problem.file.proposal import roles_of
+from napinn.problem.file.roles import roles_of
 from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
 from napinn.report.document import page
 from napinn.report.html import figures_of, write_report

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from napinn.cli.commands import PROBLEM
+
 LARGEST_SEED = 2**62
 """What 64 bits hold, and as many seeds after it as anyone will ask for."""
 
@@ -20,7 +22,10 @@ Every = Annotated[float, typer.Option("--checkpoint-every", help="Seconds betwee
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print everything that is written to RUN/log.txt.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors only.")]
 ProblemFile = Annotated[
-    Path | None, typer.Option("--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.")
+    Path | None,
+    typer.Option(
+        "--problem", "-p", help="YAML file with coordinates, fields, unknowns, equations.", rich_help_panel=PROBLEM
+    ),
 ]
 Equations = Annotated[
     list[str] | None,
@@ -29,6 +34,7 @@ Equations = Annotated[
         "-e",
         metavar="EQUATION",
         help="Instead of a problem file: 'u_t = D*u_xx'. Give it again for more.",
+        rich_help_panel=PROBLEM,
     ),
 ]
 Unknowns = Annotated[
@@ -38,17 +44,25 @@ Unknowns = Annotated[
         "-u",
         metavar="UNKNOWN",
         help="A coefficient to find: D, D=0.5, D=0.5,low=0,high=10 or D=0.5,positive.",
+        rich_help_panel=PROBLEM,
     ),
 ]
 Constants = Annotated[
-    list[str] | None, typer.Option("--constant", metavar="NAME=VALUE", help="A number that you know: Q=0.3.")
+    list[str] | None,
+    typer.Option("--constant", metavar="NAME=VALUE", help="A number that you know: Q=0.3.", rich_help_panel=PROBLEM),
 ]
 Conditions = Annotated[
     list[str] | None,
-    typer.Option("--condition", metavar="CONDITION", help="A condition on a face of the box: 'u = 0 at x = 1'."),
+    typer.Option(
+        "--condition",
+        metavar="CONDITION",
+        help="A condition on a face of the box: 'u = 0 at x = 1'.",
+        rich_help_panel=PROBLEM,
+    ),
 ]
 Periodic = Annotated[
-    list[str] | None, typer.Option("--periodic", metavar="COORDINATE", help="A coordinate that repeats.")
+    list[str] | None,
+    typer.Option("--periodic", metavar="COORDINATE", help="A coordinate that repeats.", rich_help_panel=PROBLEM),
 ]
 Flags = Annotated[
     str | None,

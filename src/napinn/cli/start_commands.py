@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from napinn.cli.commands import command
+from napinn.cli.commands import EXTRAS, METHOD, command
 from napinn.cli.console import Console
 from napinn.cli.options import (
     Conditions,
@@ -126,7 +126,9 @@ def check(
 def fit(
     readings: Annotated[
         list[Path],
-        typer.Argument(help="Readings: .csv, .tsv, .parquet, .nc, .npz or .mat; of several, each is an experiment."),
+        typer.Argument(
+            metavar="READINGS…", help=".csv, .tsv, .parquet, .nc, .npz or .mat; of several, each is an experiment."
+        ),
     ],
     problem: ProblemFile = None,
     equation: Equations = None,
@@ -135,31 +137,51 @@ def fit(
     condition: Conditions = None,
     periodic: Periodic = None,
     method: Annotated[
-        str | None, typer.Option("--method", "-m", help="Default: splines or a network; see `napinn methods`.")
+        str | None,
+        typer.Option(
+            "--method", "-m", help="Default: splines or a network; see `napinn methods`.", rich_help_panel=METHOD
+        ),
     ] = None,
-    backbone: Annotated[str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.")] = None,
+    backbone: Annotated[
+        str | None, typer.Option("--backbone", help="Network; see `napinn backbones`.", rich_help_panel=METHOD)
+    ] = None,
     density: Annotated[
         str | None,
         typer.Option(
-            "--density", help="Noise law: mixture, kde, cauchy or gaussian of splines; ebm, gmm or kde of a network."
+            "--density",
+            help="Noise law: mixture, kde, cauchy or gaussian of splines; ebm, gmm or kde of a network.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     loss: Annotated[
-        str | None, typer.Option("--loss", help="Data loss: likelihood, squared, absolute, q_gaussian or huber.")
+        str | None,
+        typer.Option(
+            "--loss", help="Data loss: likelihood, squared, absolute, q_gaussian or huber.", rich_help_panel=METHOD
+        ),
     ] = None,
     steps: Steps = None,
-    minutes: Annotated[float | None, typer.Option(help="Budget of time; the training fits into it.", min=0.05)] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Budget of time; the training fits into it.", rich_help_panel=METHOD, min=0.05)
+    ] = None,
     seed: Seed = 0,
-    seeds: Annotated[int, typer.Option(help="Fit from this many seeds and keep the best.", min=1)] = 1,
-    intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals and the field's spread.")] = False,
+    seeds: Annotated[
+        int, typer.Option(help="Fit from this many seeds and keep the best.", rich_help_panel=EXTRAS, min=1)
+    ] = 1,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Add 95 % intervals and the field's spread.", rich_help_panel=EXTRAS)
+    ] = False,
     profile: Annotated[
-        bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.")
+        bool, typer.Option("--profile", help="Add the profile likelihood of every coefficient.", rich_help_panel=EXTRAS)
     ] = False,
     discrepancy: Annotated[
         bool,
-        typer.Option("--discrepancy", help="Add a source term to each equation to test whether the equation is wrong."),
+        typer.Option(
+            "--discrepancy",
+            help="Add a source term to each equation to test whether the equation is wrong.",
+            rich_help_panel=EXTRAS,
+        ),
     ] = False,
-    double: Annotated[bool, typer.Option("--double", help="Compute in float64.")] = False,
+    double: Annotated[bool, typer.Option("--double", help="Compute in float64.", rich_help_panel=METHOD)] = False,
     flags: Flags = None,
     leave_out_bad: Annotated[
         bool, typer.Option("--leave-out-bad", help="Leave out readings that the table's own quality flags call bad.")

@@ -24,7 +24,7 @@ from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
 from napinn.report.document import page
 from napinn.report.flag_table import flags_table
 from napinn.report.function_charts import function_charts
-from napinn.report.identifiability import identifiability_charts
+from napinn.report.identifiability import identifiability_charts, pair_sentence
 from napinn.report.labels import label
 from napinn.report.source_charts import TITLE as SOURCES
 from napinn.report.source_charts import source_charts
@@ -99,7 +99,7 @@ def report_html(
         *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
         _section("Coefficients that vary", _grid(functions)) if functions else "",
         _section(SOURCES, _grid(sources)) if sources else "",
-        _section("How well the coefficients are determined", _grid(determined)) if determined else "",
+        _determined(determined, pair_sentence(result)),
         _section("Noise and reliability", _grid(noise)),
         _section("Quality flags", flags) if (flags := flags_table(result)) else "",
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
@@ -164,6 +164,13 @@ def _section(title: str, content: str) -> Markup:
 
 def _grid(charts: Sequence[Chart]) -> Markup:
     return part("grid", charts)
+
+
+def _determined(charts: Sequence[Chart], sentence: str) -> Markup:
+    if not charts and not sentence:
+        return Markup("")
+    said = part("paragraph", sentence) if sentence else Markup("")
+    return _section("How well the coefficients are determined", said + _grid(charts))
 
 
 def figures_of(charts: Sequence[Chart]) -> Markup:

@@ -1,4 +1,4 @@
-"""How well the readings determine the unknowns, as charts: profiles of the likelihood, and correlations."""
+"""How well the readings determine the unknowns: profiles of the likelihood, and correlations."""
 
 import html
 
@@ -11,17 +11,30 @@ from napinn.report.labels import label
 from napinn.results.profiles import THRESHOLD, Profile
 from napinn.results.result import FitResult
 
+TOGETHER = "Near 1 or -1 the readings determine two coefficients only together."
 HIGHEST = 2.5
 """Times the threshold to which the axis of a profile reaches."""
 
 
 def identifiability_charts(result: FitResult) -> list[Chart]:
-    """A profile for every unknown that has one, and the correlations of unknowns where there are several."""
+    """A profile for every unknown that has one, and the correlations of unknowns where there are more than two."""
     charts = [_profile(result, name, profile) for name, profile in result.profiles.items()]
-    correlation = None if result.uncertainty is None else result.uncertainty.correlation
-    if correlation is not None and len(correlation) > 1 and np.isfinite(correlation).all():
-        charts.append(_correlation(result, correlation))
-    return charts
+    correlation = _known_correlation(result)
+    return charts if correlation is None or len(correlation) < 3 else [*charts, _correlation(result, correlation)]
+
+
+def pair_sentence(result: FitResult) -> str:
+    """The correlation of two unknowns, for which a chart would hold one number; empty for fewer and for more."""
+    correlation = _known_correlation(result)
+    if correlation is None or len(correlation) != 2:
+        return ""
+    first, second = map(symbol, result.problem.unknowns)
+    return f"The correlation of {first} and {second} is {correlation[0, 1]:.2f}. {TOGETHER}"
+
+
+def _known_correlation(result: FitResult) -> np.ndarray | None:
+    found = None if result.uncertainty is None else result.uncertainty.correlation
+    return found if found is not None and np.isfinite(found).all() else None
 
 
 def _profile(result: FitResult, name: str, profile: Profile) -> Chart:
@@ -50,5 +63,4 @@ def _correlation(result: FitResult, correlation: np.ndarray) -> Chart:
     layout = axes("unknown", "unknown")
     layout["xaxis"]["type"] = layout["yaxis"]["type"] = "category"
     layout["yaxis"]["autorange"] = "reversed"
-    caption = "Near 1 or -1 the readings determine two coefficients only together."
-    return Chart("correlation", "Correlation of the unknowns", caption, data, layout)
+    return Chart("correlation", "Correlation of the unknowns", TOGETHER, data, layout)

@@ -5,7 +5,10 @@
   const bundle = JSON.parse(document.getElementById("bundle").textContent);
   const { root, byId, plain, unpack } = napinn;
   const field = bundle.field;
-  const state = { field: 0, layer: "fitted", sensor: null, steps: {} };
+  const state = { field: 0, layer: "fitted", sensor: null, steps: {}, narrow: null };
+  const framed = window.parent !== window;
+  // Before anything is drawn, so that a second bar and button do not flash up.
+  if (framed) root.classList.add("framed");
   // On a map of the field, whose colours are fixed, pale marks are reliable.
   const RELIABILITY = [[0, "#b3340a"], [0.5, "#f3b27a"], [1, "#ffffff"]];
   const FIELD_MAP = "Cividis";
@@ -104,6 +107,9 @@
       return show("field", { data, layout: { xaxis: { title: { text: bundle.labels[field.across] } }, yaxis: { title: { text: label } } } });
     }
     const narrow = byId("field").clientWidth < 420;
+    // plotly leaves parts of a level colour bar behind where an upright one takes its place.
+    if (state.narrow !== null && state.narrow !== narrow) Plotly.purge("field");
+    state.narrow = narrow;
     const bar = narrow
       ? { orientation: "h", y: -0.2, yanchor: "top", thickness: 12, title: { text: label, side: "bottom" } }
       : { thickness: 14, title: { text: label, side: "right" } };
@@ -259,8 +265,7 @@
   drawInTurn(charts.filter(([id]) => id !== "sensors"));
 
   // In the page of the app the report is as high as its content, so that there is one scroll bar and not two.
-  if (window.parent !== window) {
-    root.classList.add("framed");
+  if (framed) {
     const tell = () => window.parent.postMessage({ napinnHeight: Math.ceil(document.body.getBoundingClientRect().height) }, "*");
     new ResizeObserver(tell).observe(document.body);
   }

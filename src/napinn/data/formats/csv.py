@@ -1,9 +1,8 @@
 """Tables from text files, read as text first so that a bad cell is reported by row and column, not swallowed.
 
-Separator and decimal mark are guessed from the first lines: a tab, a semicolon or a bar separates where each of them
-holds as many as the header; and where the comma does not separate, numbers such as `1,5` may be written with it."""
+The layout of the file is guessed from its lines. Where the comma does not separate cells, numbers such as `1,5` may be
+written with it."""
 
-import csv
 import mmap
 import re
 from pathlib import Path
@@ -11,12 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from napinn.data.formats.layout import SEPARATORS, Layout, cells, layout_of
 from napinn.data.formats.sizes import LARGEST_TEXT, check_columns, check_file
 from napinn.errors import InputError
 
-SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
-"""Rarest in ordinary text first, because a comma also stands inside numbers and words."""
-SAMPLE = 65_536
 LONGEST_HEADER = 10_000_000
 """Characters: as many columns as a table may have, each with a long name."""
 _FORMULA = re.compile(r"'*[=+\-@]")
@@ -37,14 +34,13 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     try:
         if path.stat().st_size > LARGEST_TEXT:
             raise InputError(f"{path} is larger than {LARGEST_TEXT // 10**9} GB; thin it or save it as Parquet.")
-        comments = _comments(path)
-        separator = _separator(path, comments)
-        check_columns(path, _header_fields(path, separator, comments))
+        layout = layout_of(path)
+        check_columns(path, _header_cells(path, layout))
         # The header is read as a row, because pandas would quietly rename a repeated column; blank lines are kept,
         # so that rows are counted as the user counts them.
-        cells = pd.read_csv(
+        rows = pd.read_csv(
             path, header=None, dtype=str, keep_default_na=False, skipinitialspace=True, skip_blank_lines=False,
-            encoding="utf-8-sig", sep=separator, skiprows=comments,
+            encoding=layout.encoding, sep=layout.separator, skiprows=layout.above,
         )  # fmt: skip
     except pd.errors.EmptyDataError:
         raise InputError(f"{path} is empty; it needs a header and at least one reading.") from None
@@ -55,13 +51,12 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     if _may_hold_escapes(path):
-        cells = cells.apply(lambda column: column.str.replace(_ESCAPED, r"\1", regex=True))
-    table = _with_header(path, cells)
+        rows = rows.apply(lambda column: column.str.replace(_ESCAPED, r"\1", regex=True))
+    table = _with_header(path, rows)
     decimal = "point"
-    if separator != "," and _has_decimal_commas(table):
+    if layout.separator != "," and _has_decimal_commas(table):
         table, decimal = _with_points(table), "comma"
-    skipped = f"; {comments} lines of comments above the header, from which rows are counted" if comments else ""
-    return table, (_note(separator, decimal) + skipped,)
+    return table, (_note(layout.separator, decimal) + layout.notes(),)
 
 
 def csv_text(table: pd.DataFrame, index: bool = False, separator: str = ",") -> str:
@@ -102,15 +97,24 @@ def _note(separator: str, decimal: str) -> str:
     return f"separator: {SEPARATORS[separator]}; decimal mark: {decimal}"
 
 
-def _with_header(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
-    filled = (cells.fillna("") != "").any(axis=1)
-    if not filled.any():
+def _with_header(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
+    filled = rows.fillna("") != ""
+    if not filled.any(axis=None):
         raise InputError(f"{path} is empty; it needs a header and at least one reading.")
-    table = cells.iloc[1 : filled[filled].index[-1] + 1].reset_index(drop=True)
-    table.columns = [str(column).strip() for column in cells.iloc[0].fillna("")]
+    # A spreadsheet may end every row in separators of columns that hold nothing.
+    rows, filled = rows.loc[:, filled.any()], filled.any(axis=1)
+    table = rows.iloc[1 : filled[filled].index[-1] + 1].reset_index(drop=True)
+    table.columns = [str(column).strip() for column in rows.iloc[0].fillna("")]
+    if len(table) and not pd.to_numeric(pd.Series(table.columns), errors="coerce").isna().any():
+        raise InputError(
+            f"{path} has no header: its first row holds numbers only; write the names of the columns above it, as t,u."
+        )
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
-        raise InputError(f"{path} has two columns named '{repeated[0]}'; rename one.")
+        twice = (
+            f"two columns named '{repeated[0]}'; rename one" if repeated[0] else "two columns without a name; name them"
+        )
+        raise InputError(f"{path} has {twice}.")
     return table
 
 
@@ -126,45 +130,21 @@ def _irregular(error: pd.errors.ParserError) -> str:
     )
 
 
-def _comments(path: Path) -> int:
-    """How many lines that begin with # stand above the header."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        lines = stream.read(SAMPLE).splitlines()
-    return next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
-
-
-def _separator(path: Path, comments: int) -> str:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        sample = stream.read(SAMPLE)
-    lines = [line for line in sample.splitlines()[comments : comments + 20] if line.strip()]
-    for separator in SEPARATORS:
-        counts = {_fields(line, separator) for line in lines}
-        if len(counts) == 1 and counts != {1}:
-            return separator
-    return ","
-
-
-def _header_fields(path: Path, separator: str, comments: int) -> int:
-    """How many columns the header has, which stands below the comments."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        for _ in range(comments):
+def _header_cells(path: Path, layout: Layout) -> int:
+    """How many columns the header has, which stands below the lines that are no part of the table."""
+    with path.open(encoding=layout.encoding, newline="") as stream:
+        for _ in range(layout.above):
             stream.readline(LONGEST_HEADER)
         line = stream.readline(LONGEST_HEADER)
     if len(line) == LONGEST_HEADER and not line.endswith("\n"):
         raise InputError(f"{path} has a first line of more than {LONGEST_HEADER} characters, which cannot be a header.")
-    return line.count(separator) + 1 if '"' not in line else _fields(line, separator)
-
-
-def _fields(line: str, separator: str) -> int:
-    try:
-        return len(next(csv.reader([line], delimiter=separator), [""]))
-    except csv.Error:
-        return 1
+    plain = '"' not in line and layout.separator in line
+    return line.count(layout.separator) + 1 if plain else cells(line, layout.separator)
 
 
 def _has_decimal_commas(table: pd.DataFrame) -> bool:
-    cells = [str(cell).strip() for column in table.columns for cell in table[column].head(200)]
-    return any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
+    shown = [str(cell).strip() for column in table.columns for cell in table[column].head(200)]
+    return any(map(_WITH_COMMA.fullmatch, shown)) and not any(map(_WITH_POINT.fullmatch, shown))
 
 
 def _with_points(table: pd.DataFrame) -> pd.DataFrame:

@@ -24,6 +24,7 @@ WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".c
 """Endings of tables that napinn writes."""
 ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", ".npz", ".mat")
 """Endings of tables that napinn reads."""
+WORKBOOKS = frozenset({".xlsx", ".xls", ".xlsm", ".ods", ".numbers"})
 KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
 
 
@@ -50,7 +51,8 @@ def read_file(
         return Sheet(read_npz(path, arrays or {}))
     if ending == ".mat":
         return Sheet(read_mat(path, arrays or {}))
-    raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; use {KNOWN}.")
+    remedy = "save the sheet as CSV" if ending in WORKBOOKS else f"use {KNOWN}"
+    raise InputError(f"{path}: the ending '{ending}' is not one that napinn reads; {remedy}.")
 
 
 def write_table(table: "pd.DataFrame | xarray.Dataset", path: Path) -> None:

@@ -11,8 +11,11 @@ from napinn.data.readings.checks import row_number
 from napinn.data.readings.columns import Clock
 from napinn.errors import InputError, nearest
 
-BLANKS = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>", "nat"})
-"""What people and programs write into a cell that holds nothing."""
+BLANKS = frozenset(
+    {"", "nan", "na", "n/a", "null", "none", "<na>", "nat", "-", "--", "---"}
+    | {"#n/a", "#nv", "#div/0!", "#value!", "#wert!"}
+)
+"""What people and programs write into a cell that holds nothing; those with # are errors of a spreadsheet."""
 TIME_UNITS: Mapping[str, float] = {
     "seconds": 1.0,
     "minutes": 60.0,

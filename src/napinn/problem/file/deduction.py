@@ -22,7 +22,8 @@ from napinn.problem.equations import RESERVED, split_names
 from napinn.problem.file.entries import FIRST_READING
 from napinn.problem.file.loading import parse_problem
 from napinn.problem.file.problem_file import ProblemFile
-from napinn.problem.file.proposal import Roles, partial_text, roles_of
+from napinn.problem.file.proposal import partial_text
+from napinn.problem.file.roles import Roles, roles_of
 
 USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
 _NAME = re.compile(r"[^\W\d]\w*")
