@@ -6,6 +6,7 @@ each counts at most as much as it costs to declare it faulty: otherwise a field 
 over the right one."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -51,7 +52,8 @@ def _cauchy_cost(misfit: np.ndarray) -> np.ndarray:
 
     largest = max(float(np.max(np.abs(misfit), initial=0.0)), 2.0 * SMALLEST_NOISE)
     ends = (math.log(SMALLEST_NOISE), math.log(largest))
-    return costs(float(minimize_scalar(lambda scale: float(costs(scale).sum()), bounds=ends, method="bounded").x))
+    found: Any = minimize_scalar(lambda scale: float(costs(scale).sum()), bounds=ends, method="bounded")
+    return costs(float(found.x))
 
 
 def faulty_excess(cost: np.ndarray, sensor: np.ndarray) -> float:
