@@ -20,7 +20,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false"
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
 
 import jax
 
@@ -33,6 +35,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 runtime_types.install()  # Before napinn is imported anywhere.
 
 import dataclasses  # noqa: E402
+import functools  # noqa: E402
 from collections import Counter  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -42,6 +45,7 @@ import pandas as pd  # noqa: E402
 import pytest  # noqa: E402
 
 from napinn.data.readings import Readings, read_table  # noqa: E402
+from napinn.engines.network import methods  # noqa: E402
 from napinn.engines.network.methods import na_pinn  # noqa: E402
 from napinn.engines.network.training import Method, loop  # noqa: E402
 from napinn.field.backbones import MLP  # noqa: E402
@@ -110,6 +114,14 @@ def small_method() -> Callable[..., Method]:
         return na_pinn(steps, **{**sizes, **parts})  # pyright: ignore[reportArgumentType]
 
     return make
+
+
+@pytest.fixture
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods that a command line names train networks small enough for a test."""
+    sizes = {"backbone": MLP(8, 2), "collocation_batch": 32, "reading_batch": 32}
+    for name in ("pinn", "law_pinn", "na_pinn"):
+        monkeypatch.setattr(methods, name, functools.partial(getattr(methods, name), **sizes))
 
 
 @pytest.fixture(scope="module")

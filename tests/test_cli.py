@@ -23,7 +23,7 @@ PROBLEM = "coordinates: {t: [0, 3]}\nfields: [u]\nunknowns: {k: 0.3}\nequations:
 
 
 @pytest.fixture
-def folder(tmp_path, decay_table, monkeypatch):
+def folder(tmp_path, decay_table, monkeypatch, small_networks):
     decay_table.assign(note="<b>kept</b>").to_csv(tmp_path / "readings.csv", index=False)
     (tmp_path / "problem.yaml").write_text(PROBLEM)
     monkeypatch.chdir(tmp_path)

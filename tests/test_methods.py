@@ -32,9 +32,9 @@ from napinn.storage.settings import decode, encode
 TOGETHER = dict(warm_up=0, law_steps=0)
 SMALL = dict(backbone=MLP(12, 2), collocation_batch=32, reading_batch=64, optimiser=Adam(5e-3), log_every=500)
 
-DENSITIES = (EBM(nodes=128), GMM(), KDE(size=256))
+DENSITIES = (EBM(width=8, depth=1, nodes=64), GMM(), KDE(size=64))
 LOSSES = (Squared(), Absolute(), QGaussian(2.9), Huber(1.0))
-NETWORKS = (MLP(6, 2), FLS(6, 2), QRes(6, 2), PirateNet(6, 1, embedding=8), KAN(4, 1), BayesianMLP(6, 2))
+NETWORKS = (MLP(6, 1), FLS(6, 1), QRes(6, 1), PirateNet(6, 1, embedding=8), KAN(4, 1), BayesianMLP(6, 1))
 
 
 @pytest.mark.parametrize("density", range(len(DENSITIES)), ids=lambda number: type(DENSITIES[number]).__name__)
