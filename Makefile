@@ -27,9 +27,9 @@ pytest: $(READY)
 test-pythons:
 	.ci/pythons $(TESTS)
 
-# Measure which tests are slow and write tests/slow_tests.txt.
+# Measure which tests are slow and write tests/slow_tests.txt; TESTS as above, and the entries of other files are kept.
 slow-tests: $(READY)
-	PYTHONPATH=tests $(BIN)/python -m pytest -p measure_slow -p no:xdist -o addopts="" -q --tb=no || true
+	PYTHONPATH=tests $(BIN)/python -m pytest -p slow_tests -p no:xdist -o addopts="" -q --tb=no $(TESTS) || true
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -7,6 +7,10 @@ import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # As the command line has it.
+# There is a test process for each core; threads of BLAS and of XLA (NPROC) would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("NPROC", "1")
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # All processes of one run share what they compile, in a folder that ends with it: most fits are alike.
     shared = tempfile.mkdtemp(prefix="napinn-tests-")
@@ -16,11 +20,14 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 # Tests compile hundreds of small programs and run each for moments: quick compilation beats quick code.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false"
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
 
 import jax
 
 import runtime_types
+import slow_tests
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -28,6 +35,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 runtime_types.install()  # Before napinn is imported anywhere.
 
 import dataclasses  # noqa: E402
+import functools  # noqa: E402
+from collections import Counter  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 
@@ -37,6 +46,7 @@ import pytest  # noqa: E402
 
 from napinn.data.readings import Readings, read_table  # noqa: E402
 from napinn.engines.fitting import fit  # noqa: E402
+from napinn.engines.network import methods  # noqa: E402
 from napinn.engines.network.methods import na_pinn  # noqa: E402
 from napinn.engines.network.training import Method, loop  # noqa: E402
 from napinn.field.backbones import MLP  # noqa: E402
@@ -45,18 +55,23 @@ from napinn.results.result import FitResult  # noqa: E402
 from napinn.runs.folder import load, save  # noqa: E402
 
 DECAY = 0.8
-SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").split())
-"""Tests and fixtures that take more than a second of processor time, as `make slow-tests` measured."""
+SLOW = slow_tests.listed()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test is slow if it is in the list itself, or needs a fixture that is."""
+    """A test is slow if it is in the list itself, or needs a fixture that is.
+
+    Files that take long come first: a worker runs whole files, and so all workers end at about the same time."""
+    of_file: Counter[str] = Counter()
+    for name, seconds in SLOW.items():
+        of_file[name.partition("::")[0]] += seconds
+    items.sort(key=lambda item: -of_file[item.nodeid.partition("::")[0]])
     for item in items:
         needed = {item.nodeid.partition("[")[0]}
         if isinstance(item, pytest.Function):
             for definitions in item._fixtureinfo.name2fixturedefs.values():
                 needed |= {f"{definition.baseid}::{definition.argname}" for definition in definitions}
-        if needed & SLOW:
+        if needed & SLOW.keys():
             item.add_marker("slow")
 
 
@@ -99,6 +114,14 @@ def small_method() -> Callable[..., Method]:
         return na_pinn(steps, **{**sizes, **parts})  # pyright: ignore[reportArgumentType]
 
     return make
+
+
+@pytest.fixture
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods that a command line names train networks small enough for a test."""
+    sizes = {"backbone": MLP(8, 2), "collocation_batch": 32, "reading_batch": 32}
+    for name in ("pinn", "law_pinn", "na_pinn"):
+        monkeypatch.setattr(methods, name, functools.partial(getattr(methods, name), **sizes))
 
 
 @pytest.fixture(scope="module")

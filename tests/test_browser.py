@@ -14,6 +14,7 @@ from napinn import Problem, Unknown, fit, read_table
 from napinn.engines.network.methods import mad_pinn, na_pinn
 from napinn.engines.network.training import Method
 from napinn.field.backbones import MLP
+from napinn.noise.density import EBM
 from napinn.report.html import write_report
 from napinn.report.truth import Truth
 
@@ -38,7 +39,9 @@ def curve():
         units={"t": "s", "u": "m", "v": "m/s"},
     )  # fmt: skip
     return tiny_fit(
-        problem, pd.DataFrame({"t": t, "u": spoilt(np.cos(t)), "v": spoilt(-np.sin(t))}), na_pinn(40, **TINY)
+        problem,
+        pd.DataFrame({"t": t, "u": spoilt(np.cos(t)), "v": spoilt(-np.sin(t))}),
+        na_pinn(40, estimator=EBM(width=8, depth=1, nodes=64), **TINY),
     ), None
 
 

@@ -35,7 +35,7 @@ print(result.unknowns["k"], int(result.flagged[::10].sum()), int(result.flagged.
 
 def with_users_flags(code: str, *arguments: str) -> list[str]:
     """What a script prints in a process without the tests' flags, which choose other code of the compiler."""
-    ours = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS", "JAX_COMPILATION_CACHE_DIR")
+    ours = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS", "JAX_COMPILATION_CACHE_DIR", "NPROC")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     found = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, env=environment

@@ -17,6 +17,8 @@ STDS = np.array([2.0, 4.0, 0.6, 1.0])
 COUNT = 20_000
 BATCH = 1024
 NODES = 80_001
+OPTIMISED = {"xla_backend_optimization_level": 3, "xla_llvm_disable_expensive_passes": False}
+"""Updates are repeated thousands of times, which repays what the other tests leave out (`conftest.py`)."""
 
 
 class Case(NamedTuple):
@@ -45,7 +47,7 @@ class Compiled:
 
         self.traces = 0
         self.init = jax.jit(density.init)
-        self.update = jax.jit(update)
+        self.update = jax.jit(update, compiler_options=OPTIMISED)
         self.log_prob = jax.jit(density.log_prob)
         self.sample = jax.jit(density.sample, static_argnames="count")
         self.normaliser = jax.jit(density.normaliser)

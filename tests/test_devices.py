@@ -34,7 +34,7 @@ print(json.dumps(found))
 
 
 def test_two_devices_give_what_one_gives():
-    flags = "--xla_force_host_platform_device_count=2"
+    flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2"
     environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", TWO], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

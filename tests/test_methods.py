@@ -32,9 +32,10 @@ from napinn.storage.settings import decode, encode
 TOGETHER = dict(warm_up=0, law_steps=0)
 SMALL = dict(backbone=MLP(12, 2), collocation_batch=32, reading_batch=64, optimiser=Adam(5e-3), log_every=500)
 
-DENSITIES = (EBM(nodes=128), GMM(), KDE(size=256))
+SMALL_EBM = EBM(width=8, depth=1, nodes=64)
+DENSITIES = (SMALL_EBM, GMM(), KDE(size=64))
 LOSSES = (Squared(), Absolute(), QGaussian(2.9), Huber(1.0))
-NETWORKS = (MLP(6, 2), FLS(6, 2), QRes(6, 2), PirateNet(6, 1, embedding=8), KAN(4, 1), BayesianMLP(6, 2))
+NETWORKS = (MLP(6, 1), FLS(6, 1), QRes(6, 1), PirateNet(6, 1, embedding=8), KAN(4, 1, intervals=3), BayesianMLP(6, 1))
 
 
 @pytest.mark.parametrize("density", range(len(DENSITIES)), ids=lambda number: type(DENSITIES[number]).__name__)
@@ -108,7 +109,11 @@ def test_stages_can_be_left_out():
 
 def test_no_rejection_cost_rejects_more_than_some(decay_problem, decay_readings):
     free, priced = (
-        fit(decay_problem, decay_readings, na_pinn(600, rejection=FixedCost(cost), **TOGETHER, **SMALL))
+        fit(
+            decay_problem,
+            decay_readings,
+            na_pinn(600, rejection=FixedCost(cost), estimator=SMALL_EBM, **TOGETHER, **SMALL),
+        )
         for cost in (0.0, 4.0)
     )
     assert free.reliability.mean() < priced.reliability.mean()
@@ -137,7 +142,7 @@ def test_robust_losses_resist_outliers_that_least_squares_does_not(make, decay_p
     assert error[0] < 0.6 * error[1]
 
 
-def test_b_pinn_has_a_spread_that_is_wider_where_there_are_no_readings(decay_problem, decay_table):
+def test_b_pinn_has_a_spread_that_is_wider_where_there_are_no_readings(decay_table, least_squares):
     early = decay_table[decay_table["t"] < 1.5]
     problem = Problem({"t": (0.0, 3.0)}, ("u",), ("0*u_t = 0*k*u",), {"k": Unknown(0.3)})
     result = fit(problem, read_table(early, ("t",), ("u",)), b_pinn(1500, **{**SMALL, "backbone": BayesianMLP(12, 2)}))
@@ -146,18 +151,18 @@ def test_b_pinn_has_a_spread_that_is_wider_where_there_are_no_readings(decay_pro
     again = result.field.spread(np.array([[0.7], [2.9]]), samples=200)[:, 0]
     assert (inside, outside) == tuple(again)
     with pytest.raises(napinn.InputError, match="has no posterior"):
-        fit(decay_problem, read_table(early, ("t",), ("u",)), pinn(10, **SMALL)).field.spread(np.array([[1.0]]))
+        least_squares.field.spread(np.array([[1.0]]))
 
 
 @pytest.fixture(scope="module")
-def in_first_units(decay_problem, decay_readings):
-    return fit(decay_problem, decay_readings, na_pinn(400, double=True, **TOGETHER, **SMALL))
+def in_first_units(decay_problem, decay_readings, compiled_once):
+    return fit(decay_problem, decay_readings, na_pinn(400, double=True, estimator=SMALL_EBM, **TOGETHER, **SMALL))
 
 
 @pytest.mark.parametrize("factor", [1000.0, 1e-6])
 def test_flags_do_not_depend_on_the_unit_of_the_readings(decay_problem, decay_table, in_first_units, factor):
     one, table = in_first_units, pd.DataFrame({"t": decay_table["t"], "u": factor * decay_table["u"]})
-    method = na_pinn(400, double=True, **TOGETHER, **SMALL)
+    method = na_pinn(400, double=True, estimator=SMALL_EBM, **TOGETHER, **SMALL)
     other = fit(decay_problem, read_table(table, ("t",), ("u",)), method)
     np.testing.assert_array_equal(one.flagged, other.flagged)
     assert other.unknowns["k"] == pytest.approx(one.unknowns["k"], rel=1e-3)
@@ -168,6 +173,7 @@ def test_the_unit_of_a_coordinate_does_not_matter_either(decay_table, in_first_u
     """The same decay in seconds and in milliseconds: the same flags, and a rate a thousand times smaller."""
     problem = Problem({"t": (0.0, 3000.0)}, ("u",), ("u_t = -k/1000*u",), {"k": Unknown(0.3)})
     table = decay_table.assign(t=decay_table["t"] * 1000.0)
-    other = fit(problem, read_table(table, ("t",), ("u",)), na_pinn(400, double=True, **TOGETHER, **SMALL))
+    method = na_pinn(400, double=True, estimator=SMALL_EBM, **TOGETHER, **SMALL)
+    other = fit(problem, read_table(table, ("t",), ("u",)), method)
     np.testing.assert_array_equal(in_first_units.flagged, other.flagged)
     assert other.unknowns["k"] == pytest.approx(in_first_units.unknowns["k"], rel=1e-3)

@@ -30,7 +30,7 @@ unknowns: {k: 0.3}
 tables: {q: {file: q.csv, coordinates: [t]}}
 equations: ['u_t = -k*u + 0*q']
 """
-FIT = ["fit", "readings.csv", "-p", "problem.yaml", "-m", "pinn", "--steps", "1", "--quiet"]
+FIT = ["fit", "readings.csv", "-p", "problem.yaml", "-m", "splines", "--quiet"]
 
 
 @pytest.fixture

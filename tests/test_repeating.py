@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("compiled_once")
 
 
 @pytest.fixture
-def napinn(tmp_path, monkeypatch, capfd):
+def napinn(tmp_path, monkeypatch, capfd, small_networks):
     monkeypatch.chdir(tmp_path)
     times = np.linspace(0.0, 3.0, 40)
     rows = "\n".join(f"{time},{np.exp(-0.8 * time) + 0.01 * np.cos(50 * time)}" for time in times)
@@ -164,6 +164,6 @@ def test_a_fit_that_is_killed_ends_as_one_that_was_left_alone(tmp_path):
     script = importlib.util.module_from_spec(spec)
     sys.modules["kill"] = script
     spec.loader.exec_module(script)
-    outcome = script.kill_and_resume(tmp_path, kills=1, steps=600, method="pinn", longest=4.0)
+    outcome = script.kill_and_resume(tmp_path, kills=1, steps=200, method="pinn", longest=4.0)
     assert outcome.kills > 0
     assert (outcome.same_result, outcome.same_readings, outcome.same_arrays) == (True, True, True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.problem import Problem
-from napinn.problem.equations import Terms, wanted
+from napinn.problem.equations import Applied, Derivative, Leaf, Terms, wanted
 
 SAMPLES = 12
 """Random points at which residuals are compared: equations that agree at all of them by chance have measure zero."""
@@ -93,25 +93,36 @@ class _Residuals:
         equations = tuple(each for each, _ in self.bound)
         self.values = {terms: random.uniform(0.5, 1.5, shape) for terms in sorted(wanted(equations))}
         self.unknowns = {name: float(random.uniform(0.5, 1.5)) for name in problem.unknowns}
-        self.before = self._computed(self.values, self.unknowns)
-
-    def _computed(self, values: Mapping[Terms, np.ndarray], unknowns: Mapping[str, float]) -> list[np.ndarray]:
-        found = (self.problem.linearised(each, self.points, values, unknowns)[0] for each, _ in self.bound)
-        return [np.broadcast_to(each, SAMPLES) for each in found]
+        computed = [problem.linearised(each, self.points, self.values, self.unknowns) for each, _ in self.bound]
+        self.before = [np.broadcast_to(residual, SAMPLES) for residual, _ in computed]
+        self.names = [{_name(leaf) for leaf in partials} for _, partials in computed]
+        self.comparable = all(_proportional(each, each) for each in self.before)
 
     def unchanged(self, exchange: Exchange) -> bool:
-        unknowns = dict(self.unknowns)
+        """Whether every residual comes back; those without a swapped name do, and are not computed."""
+        unknowns, swapped = dict(self.unknowns), {*sum(exchange.unknowns, ()), *sum(exchange.hidden, ())}
         for one, other in exchange.unknowns:
             unknowns[one], unknowns[other] = unknowns[other], unknowns[one]
         order = list(range(len(self.problem.outputs)))
         for pair in exchange.hidden:
             one, other = (self.problem.outputs.index(name) for name in pair)
             order[one], order[other] = order[other], order[one]
-        after = self._computed({terms: array[:, order] for terms, array in self.values.items()}, unknowns)
-        return all(
-            any(place == at and _proportional(new, old) for (_, at), old in zip(self.bound, self.before, strict=True))
-            for (_, place), new in zip(self.bound, after, strict=True)
+        values = {terms: array[:, order] for terms, array in self.values.items()}
+        return self.comparable and all(
+            self._comes_back(number, values, unknowns) for number, names in enumerate(self.names) if names & swapped
         )
+
+    def _comes_back(self, number: int, values: Mapping[Terms, np.ndarray], unknowns: Mapping[str, float]) -> bool:
+        """Whether a residual after a swap is that of some equation or condition at the same place before it."""
+        equation, place = self.bound[number]
+        after = np.broadcast_to(self.problem.linearised(equation, self.points, values, unknowns)[0], SAMPLES)
+        pairs = zip(self.bound, self.before, strict=True)
+        return any(place == at and _proportional(after, old) for (_, at), old in pairs)
+
+
+def _name(leaf: Leaf) -> str:
+    """The unknown or the field of a leaf that a residual depends on."""
+    return leaf.field if isinstance(leaf, Derivative | Applied) else leaf.name
 
 
 def _proportional(first: np.ndarray, second: np.ndarray) -> bool:

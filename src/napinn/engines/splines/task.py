@@ -207,8 +207,9 @@ class Task:
         found = np.zeros((len(self.parameters), len(self.parameters)))
         for curve in self.curves:
             inside = slice(curve.start, curve.start + curve.size)
-            for number, rows in zip(curve.sets, curve.rows, strict=True):
-                found[inside, inside] += roughness_weight[number] * (rows.T @ rows)
+            rows = np.concatenate(curve.rows)
+            weights = np.repeat(roughness_weight[curve.sets], [len(each) for each in curve.rows])
+            found[inside, inside] = (rows.T * weights) @ rows
         return found
 
     @cached_property

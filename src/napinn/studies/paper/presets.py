@@ -62,7 +62,7 @@ class Preset:
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(
         "smoke", 60, 64, 64, 1, "a test of the programs: 60 steps of tiny networks on Allen–Cahn at 15 % outliers", 4.0,
-        width=8, depth=2, benchmarks=("allen_cahn",), ratios=(0.15,),
+        width=8, depth=1, benchmarks=("allen_cahn",), ratios=(0.15,),
     ),
     "quick": Preset(
         "quick", 10_000, 1024, 1024, 1,
