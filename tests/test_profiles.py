@@ -12,6 +12,7 @@ from napinn import plot
 from napinn.engines.base import backend_of
 from napinn.errors import InputError
 from napinn.report.html import report_html
+from napinn.report.identifiability import correlation_sentence, identifiability_charts
 from napinn.results.profiles import FLAT, THRESHOLD, Identifiability, Profile
 
 
@@ -90,9 +91,26 @@ def test_profiles_are_kept_in_the_run_folder_and_shown(growth: napinn.FitResult,
     assert fresh["r"].high == pytest.approx(growth.profiles["r"].high, rel=1e-3)
     page = report_html(again)
     assert "Profile likelihood of r" in page
-    assert "Correlation of the unknowns" in page
+    # Two unknowns have one correlation, which is a sentence and no chart.
+    assert again.uncertainty is not None
+    assert again.uncertainty.correlation is not None
+    assert f"The correlation of r and K is {again.uncertainty.correlation[0, 1]:.2f}." in page
+    assert "Correlation of the unknowns" not in page
     assert len(plot.profile(again)) == 2
     assert len(plot.correlation(again)) == 1
+
+
+@pytest.mark.parametrize(("count", "charts", "said"), [(1, 0, False), (2, 0, True), (3, 1, False)])
+def test_the_correlation_is_a_sentence_for_two_unknowns_and_a_chart_for_more(
+    growth: napinn.FitResult, count: int, charts: int, said: bool
+) -> None:
+    assert growth.uncertainty is not None
+    problem = replace(growth.problem, unknowns={f"k{number}": napinn.Unknown(1.0) for number in range(count)},
+                      equations=("u_t = -u*(" + " + ".join(f"k{number}" for number in range(count)) + ")",))  # fmt: skip
+    known = replace(growth.uncertainty, correlation=np.full((count, count), 0.5))
+    result = replace(growth, problem=problem, uncertainty=known, profiles={})
+    assert len(identifiability_charts(result)) == charts
+    assert bool(correlation_sentence(result)) == said
 
 
 def test_a_profile_of_other_shapes_is_refused() -> None:

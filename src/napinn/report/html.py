@@ -23,7 +23,7 @@ from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
 from napinn.report.document import page
 from napinn.report.flag_table import flags_table
 from napinn.report.function_charts import function_charts
-from napinn.report.identifiability import identifiability_charts
+from napinn.report.identifiability import correlation_sentence, identifiability_charts
 from napinn.report.labels import label
 from napinn.report.source_charts import TITLE as SOURCES
 from napinn.report.source_charts import source_charts
@@ -99,7 +99,7 @@ def report_html(
         *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
         _section("Coefficients that vary", _grid(functions)) if functions else "",
         _section(SOURCES, _grid(sources)) if sources else "",
-        _section("How well the coefficients are determined", _grid(determined)) if determined else "",
+        _determined(correlation_sentence(result), determined),
         _section("Noise and reliability", _grid(noise)),
         _section("Quality flags", flags) if (flags := flags_table(result)) else "",
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
@@ -160,6 +160,14 @@ def _bar(result: FitResult) -> Markup:
 
 def _section(title: str, content: str) -> Markup:
     return part("section", title, content)
+
+
+def _determined(sentence: str, charts: Sequence[Chart]) -> Markup:
+    """The section on how well the coefficients are determined; empty where nothing is known of that."""
+    if not (sentence or charts):
+        return Markup("")
+    said = part("paragraph", sentence) if sentence else Markup("")
+    return _section("How well the coefficients are determined", said + (_grid(charts) if charts else ""))
 
 
 def _grid(charts: Sequence[Chart]) -> Markup:
