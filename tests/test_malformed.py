@@ -10,11 +10,11 @@ from collections import Counter
 import hypothesis
 import numpy as np
 import pytest
-import test_bad_entries as entries
 import xarray as xr
 import yaml
 from hypothesis import strategies as st
 
+import test_bad_entries as entries
 from napinn import InputError
 from napinn.cli import main
 from napinn.data.formats.hdf5 import check_heaps
@@ -153,9 +153,9 @@ def test_sixty_damaged_problem_files(folder):
 
 
 STRANGE_LATER = [
-    *STRANGE, "normal(0, 0)", "normal(1e999, 1)", "lognormal(-1, 1)", "normal(0.3, 0.1", "log", "experiment", ["t", "t"],
-    ["x", "t", "x"], "mean(u", "mean(u, q)", "log10(", "integral(u, x, x)", "gain*y", "m**99999999", "K", "degF", "cells",
-    {"column": "beaker"}, {"a": 1.0, "c": 2.0}, {"by": "u"},
+    *STRANGE, "normal(0, 0)", "normal(1e999, 1)", "lognormal(-1, 1)", "normal(0.3, 0.1", "log", "experiment",
+    ["t", "t"], ["x", "t", "x"], "mean(u", "mean(u, q)", "log10(", "log10(mean(u, x))", "integral(u, x, x)", "gain*y",
+    "m**99999999", "K", "degF", "cells", {"column": "beaker"}, {"a": 1.0, "c": 2.0}, {"by": "u"},
 ]  # fmt: skip
 """Wrong values that only entries on experiments, observables, priors, unknown functions and units can have."""
 

@@ -105,8 +105,9 @@ def test_the_correlation_is_a_sentence_for_two_unknowns_and_a_chart_for_more(
     growth: napinn.FitResult, count: int, charts: int, said: bool
 ) -> None:
     assert growth.uncertainty is not None
-    problem = replace(growth.problem, unknowns={f"k{number}": napinn.Unknown(1.0) for number in range(count)},
-                      equations=("u_t = -u*(" + " + ".join(f"k{number}" for number in range(count)) + ")",))  # fmt: skip
+    names = [f"k{number}" for number in range(count)]
+    equations = (f"u_t = -u*({' + '.join(names)})",)
+    problem = replace(growth.problem, unknowns=dict.fromkeys(names, napinn.Unknown(1.0)), equations=equations)
     known = replace(growth.uncertainty, correlation=np.full((count, count), 0.5))
     result = replace(growth, problem=problem, uncertainty=known, profiles={})
     assert len(identifiability_charts(result)) == charts

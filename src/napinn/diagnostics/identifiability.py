@@ -21,9 +21,9 @@ SAMPLES = 40
 """Random points of a rank test; more than any problem file has unknowns and fields that could depend on each
 other."""
 NODES, FEWEST_NODES = {1: 12, 2: 12, 3: 6}, 4
-"""Values of each coordinate, by how many coordinates there are (the last of four or more), where the equations hold unknown functions. A function is
-a polynomial of as many coefficients as it has places, so that it can have any values there; the samples at one of its
-places differ in the other coordinates and in the fields."""
+"""Values of each coordinate, by how many coordinates there are (the last of four or more), where the equations hold
+unknown functions. A function is a polynomial of as many coefficients as it has places, so that it can have any values
+there; the samples at one of its places differ in the other coordinates and in the fields."""
 NOTHING = 1e-8
 """Relative size below which a change counts as none: far above rounding, far below any coefficient."""
 
