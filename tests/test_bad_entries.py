@@ -24,8 +24,8 @@ WHOLE: dict[str, Any] = {
     "constants": {"c": {"a": 0.1, "b": 0.2}, "w": {"column": "dose"}},
     "equations": ["u_t = -k*u + c*w + q + s"],
     "noise": {"by": "lab"},
-    "columns": {"experiment": "beaker", "units": {"t": "min", "u": "g/L"}},
-    "units": {"t": "h", "u": "mg/L", "y": "V"},
+    "columns": {"experiment": "beaker", "units": {"t": "min", "u": "g/L", "w": "g"}},
+    "units": {"t": "h", "u": "mg/L", "y": "V", "w": "mg"},
     "own_units": ["cells"],
     "flags": {"leave_out_bad": False},
 }
@@ -136,6 +136,7 @@ def test_the_whole_file_is_said_back_in_words(tmp_path, monkeypatch, capfd):
     for words in (
         "y = gain u", "prior normal(0.3, 0.1)", "unknown function q", "one noise law for each of: one (24 readings)",
         "experiment", "gain has a value for each", "u in milligram/liter", "y in volt", "k in 1/h",
-        "the column of t from min to h", "the column of u from g/L to mg/L",
+        "the column of t from min to h", "the column of u from g/L to mg/L", "the column of w from g to mg",
+        "logarithmic scale", "unknown function s: constant but for jumps along t",
     ):  # fmt: skip
         assert words in told, (words, told)

@@ -7,6 +7,7 @@ import pytest
 from napinn import Columns, Experiment, Problem, Unknown, VaryingUnknown, with_experiments
 from napinn.data.readings import tidy
 from napinn.diagnostics.preflight import Weight, inspect_problem, inspect_readings
+from napinn.problem.file import bind_readings, parse_problem
 from napinn.problem.tables import Table
 
 BOX = {"x": (0.0, 1.0), "t": (0.0, 1.0)}
@@ -114,6 +115,17 @@ def test_an_unknown_that_an_unknown_function_can_take_the_place_of_is_named(equa
     texts = [finding.text for finding in inspect_problem(problem, tidy(series(), ("x", "t"), ("u",)))]
     assert [text.split("'")[1] for text in texts] == doubtful.split()
     assert all("traded against unknown function 'q'." in text for text in texts)
+
+
+def test_a_mean_covers_the_coordinate_that_it_is_over():
+    content = {
+        "coordinates": {"z": [0, 1], "t": [0, 3]}, "hidden": ["T"], "observables": {"m": "mean(T, z)"},
+        "unknowns": {"D": {}}, "equations": ["T_t = D*T_zz"],
+    }  # fmt: skip
+    table = pd.DataFrame({"t": np.linspace(0.0, 3.0, 9), "m": np.linspace(1.0, 0.2, 9)})
+    assert inspect_readings(*bind_readings(parse_problem(content, "p"), table, "r")) == []
+    short = bind_readings(parse_problem(content, "p"), table.assign(t=table["t"] / 3), "r")
+    assert ["along 't'" in finding.text for finding in inspect_readings(*short)] == [True]
 
 
 def test_two_experiments_tell_an_unknown_from_a_function_that_they_share():

@@ -11,6 +11,7 @@ import napinn
 from napinn import plot
 from napinn.engines.base import backend_of
 from napinn.errors import InputError
+from napinn.evaluation import finishing
 from napinn.report.html import report_html
 from napinn.report.identifiability import correlation_sentence, identifiability_charts
 from napinn.results.profiles import FLAT, THRESHOLD, Identifiability, Profile
@@ -112,6 +113,12 @@ def test_the_correlation_is_a_sentence_for_two_unknowns_and_a_chart_for_more(
     result = replace(growth, problem=problem, uncertainty=known, profiles={})
     assert len(identifiability_charts(result)) == charts
     assert bool(correlation_sentence(result)) == said
+
+
+def test_a_method_without_profiles_keeps_the_fit_and_says_so(growth: napinn.FitResult) -> None:
+    again = finishing.with_profiles(replace(growth, method=napinn.law_pinn(5), profiles={}))
+    assert again.profiles == {}
+    assert "method 'law_pinn' has no profile likelihood" in again.notes[-1]
 
 
 def test_a_profile_of_other_shapes_is_refused() -> None:

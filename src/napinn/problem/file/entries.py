@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pydantic
+import pydantic_core
 
 from napinn.data.formats import ArrayName, read_file
 from napinn.data.readings import TIME_UNITS, TIME_WORDS, Clock, Columns, Conversion, flag_columns
@@ -196,6 +197,17 @@ class ProblemFile(_Strict):
     # Files beside the problem file are read once, however often problem and columns are made.
     _tables_read: dict[str, Table] = pydantic.PrivateAttr(default_factory=dict)
     _places_read: dict[str, dict[str, float]] | None = pydantic.PrivateAttr(None)
+
+    @pydantic.field_validator("constants", mode="before")
+    @classmethod
+    def _check_columns_of_constants(cls, given: object) -> object:
+        """`{column: 3}` is a misspelt column and no constant of an experiment called 'column'."""
+        for name, entry in given.items() if isinstance(given, dict) else ():
+            if isinstance(entry, dict) and [*entry] == ["column"] and not isinstance(entry["column"], str):
+                raise pydantic_core.PydanticCustomError(
+                    "column", "constant {name} must name its column, as '{column: dose}'", {"name": f"'{name}'"}
+                )
+        return given
 
     def table_columns(self) -> Columns:
         entries = {name: entry for name, entry in self.coordinates.items() if isinstance(entry, CoordinateEntry)}
