@@ -146,6 +146,7 @@ def test_gain_and_rate_are_recovered_where_the_start_is_known():
         ({"y": "C + mean(C, t)"}, "put all fields inside"),
         ({"y": "mean(mean(C, t), t)"}, "outside of other means"),
         ({"y": "z = C"}, "write the expression alone"),
+        ({"y": "log10(y)"}, "has the name of something in it"),
         ({"y": "log10(mean(C, t))"}, "give the readings of the mean itself"),
         ({"y": "mean(C, t)*mean(C, t)"}, "give the readings of the mean itself"),
         ({"y": "1/mean(C, t)"}, "give the readings of the mean itself"),

@@ -77,6 +77,7 @@ def report_html(
     fitted = view.values(result.field, coordinates)
     errors = None if truth is None else fitted - view.values(truth.field, coordinates)
     spread = _spread(result, view)
+    fitted, spread = (None if each is None else _in_ranges(result, view, each) for each in (fitted, spread))
     sensors, noise, history = sensors_chart(result), charts_of(result), history_charts(result)
     against = [] if errors is None else _error_charts(result, view, errors)
     determined, functions, sources = identifiability_charts(result), function_charts(result), source_charts(result)
@@ -124,11 +125,18 @@ def _spread(result: FitResult, view: View) -> np.ndarray | None:
     return found if np.isfinite(found).all() else None
 
 
+def _in_ranges(result: FitResult, view: View, values: np.ndarray) -> np.ndarray:
+    """Values of all fields on the nodes of the view; NaN beyond the range of an experiment."""
+    places = view.places()
+    named = zip(result.problem.outputs, values, strict=True)
+    return np.stack([result.in_range(name, each, places) for name, each in named])
+
+
 def _field(
     result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None, spread: np.ndarray | None
 ) -> Json:
     problem = result.problem
-    low, high = zip(*((float(values.min()), float(values.max())) for values in fitted), strict=True)
+    low, high = zip(*((float(np.nanmin(values)), float(np.nanmax(values))) for values in fitted), strict=True)
     return {
         "kind": view.kind.value,
         "across": view.across,

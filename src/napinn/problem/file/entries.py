@@ -1,6 +1,7 @@
 """The entries of a problem file, and what they come to: a `Problem`, and which column is which."""
 
 import datetime
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -270,6 +271,14 @@ class ProblemFile(_Strict):
             )
         return Conversion(unit, factor, offset)
 
+    def _check_observable_names(self) -> None:
+        for name, text in self.observables.items():
+            if re.search(rf"\b{re.escape(name)}\b", text):
+                raise InputError(
+                    f"observable '{name}: {text[:60]}' has the name of something in it; give it another, and name its "
+                    "column under 'columns: {rename: …}'."
+                )
+
     def _check_unit_names(self) -> None:
         known = {*self.coordinates, *self.fields, *self.hidden, *self.observables, *self.unknowns, *self.constants,
                  *self.tables}  # fmt: skip
@@ -310,6 +319,7 @@ class ProblemFile(_Strict):
             measured: the fields that readings are of; None for all that the file names.
             constants: values of those that the file gives by experiment or by column."""
         self._check_unit_names()
+        self._check_observable_names()
         fields = [name for name in self.fields if measured is None or name in measured]
         sizes = self.hidden if isinstance(self.hidden, dict) else {}
         return Problem(
