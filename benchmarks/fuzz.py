@@ -86,9 +86,13 @@ EXPERIMENTS_TEXT = """name: decay in two beakers
 coordinates: {x: [0, 1], t: {ranges: {a: [0, 3], b: [0, 2]}}}
 hidden: [u]
 observables: {y: log10(u), m: "gain*mean(u, x)"}
-unknowns: {k: {start: 0.3, low: 0.0}, gain: {per: experiment}}
+unknowns:
+  k: {start: 0.3, low: 0.0, prior: "normal(0.3, 0.1)"}
+  gain: {per: experiment, scale: log, prior: "lognormal(1, 0.5)"}
+  s: {of: [x], positive: true}
+  w: {of: [t], steps: true, start: 0.1}
 constants: {c: {a: 0.1, b: 0.2}, q: {column: dose}}
-equations: [u_t = -k*u + c*q]
+equations: [u_t = -k*u + c*q + w - s*u]
 conditions: [u = 1 at t = 0]
 noise: {by: lab}
 columns: {experiment: beaker, units: {x: cm, q: ug/h}}
@@ -318,7 +322,8 @@ def fuzz_splines(where: Path, trial: Trial) -> dict[str, Counter[str]]:
 
 
 def fuzz_experiments(where: Path, trial: Trial) -> dict[str, Counter[str]]:
-    """A problem file with every entry on experiments, observables and noise groups, and its table."""
+    """A problem file with every entry on experiments, observables, noise groups, priors and unknown functions, and its
+    table."""
     problem, readings, seen = where / "beakers.yaml", where / "beakers.csv", {}
     problem.write_text(EXPERIMENTS_TEXT)
     rows = [

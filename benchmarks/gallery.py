@@ -240,7 +240,7 @@ def _beyond_numbers(folder: Path, case: Case, result: Any) -> dict[str, Any]:
 
 def _draw(folder: Path, out: str, case: Case) -> None:
     if not case.gross:
-        picture = ["plot", out, "--what", case.picture, "-o", f"{case.picture}.png"]
+        picture = ["plot", out, "--what", case.picture, "-o", f"{case.picture}.png", "--overwrite"]
         subprocess.run([_napinn(), *picture], cwd=folder, check=True, capture_output=True)
 
 

@@ -15,12 +15,17 @@ WHOLE: dict[str, Any] = {
     "coordinates": {"x": [0, 1], "t": {"ranges": {"a": [0, 3], "b": [0, 2]}}},
     "fields": ["u"],
     "observables": {"y": "gain*u"},
-    "unknowns": {"k": {"start": 0.3, "prior": "normal(0.3, 0.1)"}, "gain": {"per": "experiment"}, "q": {"of": ["x"]}},
+    "unknowns": {
+        "k": {"start": 0.3, "prior": "normal(0.3, 0.1)"},
+        "gain": {"per": "experiment", "scale": "log"},
+        "q": {"of": ["x"], "positive": True},
+        "s": {"of": ["t"], "steps": True},
+    },
     "constants": {"c": {"a": 0.1, "b": 0.2}, "w": {"column": "dose"}},
-    "equations": ["u_t = -k*u + c*w + q"],
+    "equations": ["u_t = -k*u + c*w + q + s"],
     "noise": {"by": "lab"},
-    "columns": {"experiment": "beaker", "units": {"t": "min", "u": "g/L"}},
-    "units": {"t": "h", "u": "mg/L", "y": "V"},
+    "columns": {"experiment": "beaker", "units": {"t": "min", "u": "g/L", "w": "g"}},
+    "units": {"t": "h", "u": "mg/L", "y": "V", "w": "mg"},
     "own_units": ["cells"],
     "flags": {"leave_out_bad": False},
 }
@@ -61,12 +66,14 @@ def changed(path: str, value: Any) -> str:
 TYPOS = [
     "observables", "noise", "own_units", "units", "columns", "constants", "unknowns.k.prior", "unknowns.gain.per",
     "unknowns.q.of", "columns.experiment", "columns.units", "noise.by", "flags.leave_out_bad", "coordinates.t.ranges",
-    "constants.w.column",
+    "constants.w.column", "unknowns.gain.scale", "unknowns.q.positive", "unknowns.s.steps",
 ]  # fmt: skip
 TYPES = [
     ("observables", "y"), ("observables.y", 3), ("noise", "lab"), ("noise.by", 3), ("own_units", "cells"), ("units", 3),
     ("units.u", 3), ("columns.units", "g/L"), ("unknowns.k.prior", 3), ("unknowns.gain.per", "beaker"),
     ("unknowns.q.of", "x"), ("constants.w.column", 3), ("coordinates.t.ranges", [0, 3]), ("constants.c", {"a": "much"}),
+    ("unknowns.gain.scale", 3), ("unknowns.q.positive", "perhaps"), ("unknowns.s.steps", 3), ("unknowns.s.of", 3),
+    ("unknowns.s.of", [3]), ("columns.experiment", 3), ("unknowns", ["k"]), ("constants", "c"), ("unknowns.q", "x"),
 ]  # fmt: skip
 WRONG = [
     ("observables.y", "gain*v", "v"), ("observables.y", "mean(u", "y"), ("noise.by", "laboratory", "laboratory"),
@@ -76,7 +83,7 @@ WRONG = [
     ("coordinates.t.ranges", {"a": [0, 3], "e": [0, 3]}, "e"), ("units.u", "kelvn", "kelvn"),
     ("units.u", "9**9**9", "9**9**9"), ("units.v", "K", "v"), ("columns.units", {"u": "m"}, "u"),
     ("columns.units", {"u": "mgg/L"}, "mgg"), ("columns.units", {"v": "m"}, "v"), ("own_units", ["m"], "m"),
-    ("equations", ["u_t = -k*u + c*w + q + u"], "∂u/∂t"), ("unknowns.k", {"scale": "logarithmic"}, "scale"),
+    ("equations", ["u_t = -k*u + c*w + q + s + u"], "∂u/∂t"), ("unknowns.k", {"scale": "logarithmic"}, "scale"),
 ]  # fmt: skip
 
 
@@ -129,6 +136,7 @@ def test_the_whole_file_is_said_back_in_words(tmp_path, monkeypatch, capfd):
     for words in (
         "y = gain u", "prior normal(0.3, 0.1)", "unknown function q", "one noise law for each of: one (24 readings)",
         "experiment", "gain has a value for each", "u in milligram/liter", "y in volt", "k in 1/h",
-        "the column of t from min to h", "the column of u from g/L to mg/L",
+        "the column of t from min to h", "the column of u from g/L to mg/L", "the column of w from g to mg",
+        "logarithmic scale", "unknown function s: constant but for jumps along t",
     ):  # fmt: skip
         assert words in told, (words, told)

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from napinn import Columns, Problem, Unknown
+from napinn import Columns, Experiment, Problem, Unknown, VaryingUnknown, with_experiments
 from napinn.data.readings import tidy
 from napinn.diagnostics.preflight import Weight, inspect_problem, inspect_readings
+from napinn.problem.file import bind_readings, parse_problem
 from napinn.problem.tables import Table
 
 BOX = {"x": (0.0, 1.0), "t": (0.0, 1.0)}
@@ -94,6 +95,47 @@ def test_unknowns_that_nothing_determines_are_found(fields, hidden, equations, u
     texts = [finding.text for finding in inspect_problem(problem, readings)]
     named = [text.split("'")[1] for text in texts if "cannot be determined" in text]
     assert named == doubtful.split()
+
+
+@pytest.mark.parametrize(
+    ("equation", "of", "steps", "doubtful"),
+    [
+        ("u_t = D*u_xx + q", ("x", "t"), False, "D"),
+        ("u_t = D*u_xx + q", ("t",), False, ""),
+        ("u_t = D*u_xx + q", ("t",), True, ""),
+        ("u_t = D*q*u_xx", ("x",), False, "D"),
+        ("u_t = q*u_xx - D*u", ("x",), False, ""),
+        ("u_t = d(q*u_x, x) - D*u_x", ("x",), False, ""),
+        ("u_t = d(q*u_x, x) + D*u_xx", ("x",), False, "D"),
+    ],
+)
+def test_an_unknown_that_an_unknown_function_can_take_the_place_of_is_named(equation, of, steps, doubtful):
+    varying = {"q": VaryingUnknown(of, steps=steps)}
+    problem = Problem(BOX, ("u",), (equation,), {"D": ONE}, varying=varying)
+    texts = [finding.text for finding in inspect_problem(problem, tidy(series(), ("x", "t"), ("u",)))]
+    assert [text.split("'")[1] for text in texts] == doubtful.split()
+    assert all("traded against unknown function 'q'." in text for text in texts)
+
+
+def test_a_mean_covers_the_coordinate_that_it_is_over():
+    content = {
+        "coordinates": {"z": [0, 1], "t": [0, 3]}, "hidden": ["T"], "observables": {"m": "mean(T, z)"},
+        "unknowns": {"D": {}}, "equations": ["T_t = D*T_zz"],
+    }  # fmt: skip
+    table = pd.DataFrame({"t": np.linspace(0.0, 3.0, 9), "m": np.linspace(1.0, 0.2, 9)})
+    assert inspect_readings(*bind_readings(parse_problem(content, "p"), table, "r")) == []
+    short = bind_readings(parse_problem(content, "p"), table.assign(t=table["t"] / 3), "r")
+    assert ["along 't'" in finding.text for finding in inspect_readings(*short)] == [True]
+
+
+def test_two_experiments_tell_an_unknown_from_a_function_that_they_share():
+    base = Problem({"t": (0.0, 1.0)}, ("u",), ("u_t = -k*u + q",), {"k": ONE}, varying={"q": VaryingUnknown(("t",))})
+    both = with_experiments(base, {"a": Experiment(), "b": Experiment()})
+    table = pd.DataFrame({"t": [0.0, 0.5, 1.0], "u": [1.0, 2.0, 3.0]})
+    alone = inspect_problem(base, tidy(table, ("t",), ("u",)))
+    assert [finding.text.split("'")[1] for finding in alone] == ["k"]
+    twice = pd.concat([table.assign(experiment=name) for name in "ab"], ignore_index=True)
+    assert inspect_problem(both, tidy(twice, ("t",), ("u",), experiments=("a", "b"))) == []
 
 
 def test_a_condition_or_a_known_forcing_can_settle_what_could_be_traded():

@@ -14,13 +14,16 @@ from napinn.diagnostics.consistency import (
     excursions,
     misses,
     not_determined,
+    not_narrow,
     still_moves,
+    undetermined,
 )
 from napinn.diagnostics.correlation import agreement_of_places, local_bias
 from napinn.diagnostics.exchange import exchanges
 from napinn.diagnostics.identifiability import free_levels, undeterminable
 from napinn.diagnostics.status import judge_fit, with_uncertainty
 from napinn.engines.fitting import fit
+from napinn.engines.splines.method import bsplines
 from napinn.problem import Problem, Unknown
 from napinn.results.intervals import Interval, Uncertainty
 from napinn.results.result import FitStatus
@@ -137,6 +140,24 @@ def test_a_coefficient_has_settled_within_its_interval_and_a_fifth_of_itself(int
 )
 def test_an_interval_determines_a_coefficient_within_a_factor_of_two(low, high, open_):
     assert not_determined(Interval(low, high, 0.1)) is open_
+
+
+@pytest.mark.parametrize(("low", "high", "open_"), [(-0.4, 0.5, False), (-0.5, 0.6, True), (0.1, np.inf, True)])
+def test_an_offset_may_be_zero_and_is_determined_within_the_deviation_of_its_readings(low, high, open_):
+    assert not_narrow(Interval(low, high, 0.1), 1.0) is open_
+
+
+def test_an_offset_of_zero_is_no_reason_for_doubt():
+    rng, problem = np.random.default_rng(1), Problem(
+        {"t": (0.0, 3.0)}, (), ("C_t = -k*C",), {"k": Unknown(0.5, low=0.0), "gain": Unknown(1.0), "b": Unknown(0.1)},
+        hidden=("C",), observables={"volts": "gain*C + b"}, conditions=("C = 2 at t = 0",),
+    )  # fmt: skip
+    volts = 3.0 * 2.0 * np.exp(-0.8 * TIMES) + 0.05 * rng.normal(size=len(TIMES))
+    result = fit(problem, read_table(pd.DataFrame({"t": TIMES, "volts": volts}), ("t",), ("volts",)), bsplines())
+    interval = result.uncertainty.intervals["b"]
+    assert interval.low < 0.0 < interval.high
+    assert undetermined(result) == []
+    assert result.status is FitStatus.CONVERGED
 
 
 def test_intervals_may_change_the_status_of_a_fit():

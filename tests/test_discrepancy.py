@@ -133,6 +133,11 @@ def test_a_source_term_says_its_size_its_place_and_what_it_looks_like() -> None:
     assert "not resemble a simple term" in source(likeness=None).sentence
 
 
+@pytest.mark.parametrize(("share", "vanishes"), [(0.0009, True), (0.0011, False)])
+def test_a_source_term_below_a_thousandth_of_the_largest_term_is_called_none(share: float, vanishes: bool) -> None:
+    assert ("vanishes" in source(size=share, terms={"∂u/∂t": 1.0}).sentence) is vanishes
+
+
 def test_a_file_gives_back_what_was_found() -> None:
     found = Discrepancy((source(), source(likeness=None)), 12.0, 2.0, "12 sensors", {"k": 0.7})
     again = restored(json.loads(json.dumps(described(found))))

@@ -14,6 +14,7 @@ import xarray as xr
 import yaml
 from hypothesis import strategies as st
 
+import test_bad_entries as entries
 from napinn import InputError
 from napinn.cli import main
 from napinn.data.formats.hdf5 import check_heaps
@@ -55,14 +56,11 @@ def places(node, path=()):
     return [path, *(deeper for key, child in inner for deeper in places(child, (*path, key)))]
 
 
-PATHS = [path for path in places(PROBLEM) if path]
-
-
 @st.composite
-def broken_structure(draw):
+def broken_structure(draw, problem=PROBLEM, strange=STRANGE):
     """A problem with an entry removed, renamed or replaced by something strange."""
-    content = copy.deepcopy(PROBLEM)
-    *way, last = draw(st.sampled_from(PATHS))
+    content = copy.deepcopy(problem)
+    *way, last = draw(st.sampled_from([path for path in places(problem) if path]))
     owner = content
     for key in way:
         owner = owner[key]
@@ -72,7 +70,7 @@ def broken_structure(draw):
         case "rename" if isinstance(owner, dict):
             owner[draw(st.sampled_from(["zz", "u", "pi", "class", 3, "x y"]))] = owner.pop(last)
         case _:
-            owner[last] = draw(st.sampled_from(STRANGE))
+            owner[last] = draw(st.sampled_from(strange))
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False).encode()
 
 
@@ -151,6 +149,35 @@ def test_sixty_damaged_problem_files(folder):
     whole = yaml.safe_dump(PROBLEM, sort_keys=False)
     QUICK(hypothesis.given(broken_structure())(one))()
     QUICK(hypothesis.given(broken_text(whole))(one))()
+    assert seen[2] > 60
+
+
+STRANGE_LATER = [
+    *STRANGE, "normal(0, 0)", "normal(1e999, 1)", "lognormal(-1, 1)", "normal(0.3, 0.1", "log", "experiment",
+    ["t", "t"], ["x", "t", "x"], "mean(u", "mean(u, q)", "log10(", "log10(mean(u, x))", "integral(u, x, x)", "gain*y",
+    "m**99999999", "K", "degF", "cells", {"column": "beaker"}, {"a": 1.0, "c": 2.0}, {"by": "u"},
+]  # fmt: skip
+"""Wrong values that only entries on experiments, observables, priors, unknown functions and units can have."""
+
+
+def test_problem_files_with_experiments_observables_priors_functions_and_units(folder):
+    seen = Counter()
+    path = folder / "damaged.yaml"
+    (folder / "w.csv").write_text(entries.TABLE)
+
+    def one(content):
+        path.write_bytes(content)
+        judge(folder, "damaged.yaml", "w.csv", seen)
+
+    QUICK(hypothesis.given(broken_structure(entries.WHOLE, STRANGE_LATER))(one))()
+    QUICK(hypothesis.given(broken_text(yaml.safe_dump(entries.WHOLE, sort_keys=False)))(one))()
+    path.write_text(yaml.safe_dump(entries.WHOLE))
+
+    def table(content):
+        (folder / "w.csv").write_bytes(content)
+        judge(folder, "damaged.yaml", "w.csv", seen)
+
+    QUICK(hypothesis.given(broken_text(entries.TABLE))(table))()
     assert seen[2] > 60
 
 

@@ -54,11 +54,34 @@ def test_a_mean_is_a_running_integral_that_is_zero_at_the_low_end():
     np.testing.assert_allclose(residual(problem, values, points), 0.0, atol=1e-12)
 
 
-def test_a_mean_in_a_longer_expression_has_a_hidden_field_of_its_own():
-    problem = slab(volts="3*mean(T) + 1")
-    assert problem.fields == ("volts",)
-    assert problem.hidden == ("T", "volts_part1")
-    assert {axis for condition in problem.placed for axis in condition.at} == {"z", "t"}
+@pytest.mark.parametrize(
+    ("text", "slope"),
+    [
+        ("3*mean(T, z) + 1", lambda z: 3 * z + 0.5),
+        ("1 - integral(T, z)/4", lambda z: 0.5 - 2 * z / 4),
+        ("2*(mean(T, z) + integral(T, z)) - D", lambda z: 2 * (z + 2 * z) - 0.5),
+    ],
+)
+def test_a_sum_of_means_with_coefficients_is_one_running_integral(text, slope):
+    problem = slab(volts=text)
+    assert problem.outputs == ("volts", "T")
+    z = np.array([0.5, 1.5])
+    # T = 2z in a slab of depth 2; the slope of the running integral is that of the whole expression.
+    values = {((),): np.stack([0 * z, 2 * z], axis=1), (("z",),): np.stack([slope(z), 0 * z + 2.0], axis=1)}
+    np.testing.assert_allclose(residual(problem, values, np.stack([z, z], axis=1)), 0.0, atol=1e-12)
+
+
+def test_an_integral_with_a_factor_gives_the_same_answer_as_the_mean():
+    t, odd = np.linspace(0.0, 2.0, 60), 2 * np.arange(40) + 1
+    start = np.exp(-0.05 * np.outer(t, (odd * np.pi) ** 2)) * 32.0 / (np.pi * odd) ** 4 * 3.0
+    content = {
+        "coordinates": {"z": [0, 1], "t": [0, 2]}, "hidden": ["T"], "observables": {"heat": "c*integral(T, z)"},
+        "unknowns": {"D": {"positive": True}}, "constants": {"c": 3}, "equations": ["T_t = D*T_zz"],
+        "conditions": ["T = 0 at z = 0", "T = 0 at z = 1", "T = 4*z*(1 - z) at t = 0"],
+    }  # fmt: skip
+    truth = start.sum(axis=1) * 2.0
+    result = fitted(content, pd.DataFrame({"t": t, "heat": truth + noise(60, 0.01)}))
+    assert result.unknowns["D"] == pytest.approx(0.05, rel=0.05)
 
 
 def test_readings_of_a_mean_need_no_column_for_its_coordinate():
@@ -123,6 +146,11 @@ def test_gain_and_rate_are_recovered_where_the_start_is_known():
         ({"y": "C + mean(C, t)"}, "put all fields inside"),
         ({"y": "mean(mean(C, t), t)"}, "not inside another mean"),
         ({"y": "z = C"}, "write the expression alone"),
+        ({"y": "log10(y)"}, "has the name of something in it"),
+        ({"y": "log10(mean(C, t))"}, "give the readings of the mean itself"),
+        ({"y": "mean(C, t)*mean(C, t)"}, "give the readings of the mean itself"),
+        ({"y": "1/mean(C, t)"}, "give the readings of the mean itself"),
+        ({"y": "t*mean(C, t)"}, "give the readings of the mean itself"),
         ({"y": ""}, "is empty"),
     ],
 )

@@ -11,7 +11,9 @@ import napinn
 from napinn import plot
 from napinn.engines.base import backend_of
 from napinn.errors import InputError
+from napinn.evaluation import finishing
 from napinn.report.html import report_html
+from napinn.report.identifiability import correlation_sentence, identifiability_charts
 from napinn.results.profiles import FLAT, THRESHOLD, Identifiability, Profile
 
 
@@ -90,11 +92,33 @@ def test_profiles_are_kept_in_the_run_folder_and_shown(growth: napinn.FitResult,
     assert fresh["r"].high == pytest.approx(growth.profiles["r"].high, rel=1e-3)
     page = report_html(again)
     assert "Profile likelihood of r" in page
-    # Two unknowns have one correlation, which needs no chart.
-    assert "The correlation of r and K is " in page
+    # Two unknowns have one correlation, which is a sentence and no chart.
+    assert again.uncertainty is not None
+    assert again.uncertainty.correlation is not None
+    assert f"The correlation of r and K is {again.uncertainty.correlation[0, 1]:.2f}." in page
     assert "Correlation of the unknowns" not in page
     assert len(plot.profile(again)) == 2
     assert len(plot.correlation(again)) == 1
+
+
+@pytest.mark.parametrize(("count", "charts", "said"), [(1, 0, False), (2, 0, True), (3, 1, False)])
+def test_the_correlation_is_a_sentence_for_two_unknowns_and_a_chart_for_more(
+    growth: napinn.FitResult, count: int, charts: int, said: bool
+) -> None:
+    assert growth.uncertainty is not None
+    names = [f"k{number}" for number in range(count)]
+    equations = (f"u_t = -u*({' + '.join(names)})",)
+    problem = replace(growth.problem, unknowns=dict.fromkeys(names, napinn.Unknown(1.0)), equations=equations)
+    known = replace(growth.uncertainty, correlation=np.full((count, count), 0.5))
+    result = replace(growth, problem=problem, uncertainty=known, profiles={})
+    assert len(identifiability_charts(result)) == charts
+    assert bool(correlation_sentence(result)) == said
+
+
+def test_a_method_without_profiles_keeps_the_fit_and_says_so(growth: napinn.FitResult) -> None:
+    again = finishing.with_profiles(replace(growth, method=napinn.law_pinn(5), profiles={}))
+    assert again.profiles == {}
+    assert "method 'law_pinn' has no profile likelihood" in again.notes[-1]
 
 
 def test_a_profile_of_other_shapes_is_refused() -> None:

@@ -1,5 +1,8 @@
 """Several experiments: fields of their own, shared unknowns, own constants and ranges; and noise by group."""
 
+import base64
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +16,8 @@ from napinn.engines.splines.task import Task
 from napinn.errors import InputError
 from napinn.problem.file import bind_readings, parse_problem
 from napinn.problem.file.joined import joined_tables
+from napinn.report import plot
+from napinn.report.html import report_html
 
 RATE = 0.8
 DECAY = {
@@ -94,6 +99,18 @@ def test_the_grid_has_no_values_beyond_the_range_of_an_experiment(both):
     assert np.isnan(grid["c@b"].to_numpy()[beyond]).all()
     assert np.isfinite(grid["c@b"].to_numpy()[~beyond]).all()
     assert np.isfinite(grid["c@a"].to_numpy()).all()
+
+
+def test_the_report_writes_equations_once_and_draws_nothing_beyond_the_range_of_an_experiment(both):
+    page = report_html(both)
+    bundle = json.loads(page.split('id="bundle">')[1].split("</script>")[0])
+    numbers = np.frombuffer(base64.b64decode(bundle["field"]["values"][1]["data"]), "<i2")
+    nodes = np.frombuffer(base64.b64decode(bundle["field"]["axes"]["t"]["data"]), "<f8")
+    np.testing.assert_array_equal(numbers == -32_768, nodes > 1.5)
+    assert bundle["field"]["high"][1] == pytest.approx(2.0, rel=0.05)
+    assert page.count("<math") == 2
+    curve = plot.field(both, "c@b")[0].lines[0].get_xdata()
+    assert max(curve) == 1.5
 
 
 def test_an_unknown_per_experiment_has_a_value_for_each():

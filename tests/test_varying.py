@@ -1,5 +1,6 @@
 """Coefficients that vary: how they are written, closed forms of their splines, and functions found from readings."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,14 @@ import pytest
 
 import napinn
 from napinn import VaryingUnknown
+from napinn.engines.splines.model import SplineModel
 from napinn.errors import InputError
 from napinn.field.splines.functions import Bases, function_space
 from napinn.problem.file import parse_problem
-from napinn.report import plot
+from napinn.report import plot, unknown_figures
+from napinn.report.function_charts import function_charts
 from napinn.report.html import report_html
+from napinn.results.functions import FoundFunction
 
 
 def rate(t: np.ndarray) -> np.ndarray:
@@ -64,6 +68,20 @@ def test_functions_are_kept_drawn_and_exported(smooth: napinn.FitResult, tmp_pat
     assert "k along t" in report_html(again)
     assert len(plot.unknowns(again)) == 1
     assert "k(t) runs from" in str(again)
+
+
+def test_a_function_of_two_coordinates_is_drawn_beside_its_band(smooth: napinn.FitResult) -> None:
+    box = {"x": (0.0, 1.0), "t": (0.0, 4.0)}
+    problem = replace(smooth.problem, coordinates=box, varying={"k": VaryingUnknown(("x", "t"))})
+    space = function_space(("x", "t"), list(box.values()), positive=False, steps=False)
+    found = FoundFunction(space, np.ones(space.size), 0.01 * np.eye(space.size), np.zeros((space.size, space.size)))
+    assert isinstance(smooth.model, SplineModel)
+    result = replace(smooth, problem=problem, model=replace(smooth.model, found={"k": found}))
+    left, right = unknown_figures.draw_functions(result, ["k"])
+    assert left.get_title(loc="left") == "k"
+    assert "half width of the 95 % band" in right.get_title(loc="left")
+    charts = function_charts(result)
+    assert [chart.title for chart in charts] == ["k along x and t", "Half width of the 95 % band of k"]
 
 
 @pytest.mark.parametrize("positive", [False, True])

@@ -66,7 +66,7 @@ def describe(
         "noise_groups": _noise_groups(readings),
         "unknowns": {name: unknown_settings(unknown) for name, unknown in problem.unknowns.items()},
         **({"observables": dict(problem.observables)} if problem.observables else {}),
-        **_units(problem),
+        **_units(problem, readings),
         **(
             {"varying": {name: varying.description for name, varying in problem.varying.items()}}
             if problem.varying
@@ -144,7 +144,7 @@ def _converted(readings: Readings, name: str) -> dict[str, str]:
     return {} if known is None else {"column_unit": known.unit}
 
 
-def _units(problem: Problem) -> dict[str, Any]:
+def _units(problem: Problem, readings: Readings) -> dict[str, Any]:
     """The units in words, those that follow from the equations, and what is converted."""
     if not problem.units:
         return {}
@@ -155,6 +155,8 @@ def _units(problem: Problem) -> dict[str, Any]:
                if name not in problem.units and (unit := problem.unit_of(name)) is not None}  # fmt: skip
     open_names = [name for name in names if problem.unit_of(name) is None]
     converted = list(problem.dimensions.conversions.values())
+    converted += [f"the column of {name} from {known.unit} to {problem.unit_of(name)}"
+                  for name, known in readings.columns.conversions.items()]  # fmt: skip
     return {"units": {"given": given, "derived": derived, "not_known": open_names, "converted": converted}}
 
 
@@ -240,9 +242,6 @@ def _show_units(description: dict[str, Any], console: Console) -> None:
     if units.get("not_known"):
         lines.append(f"units that the equations leave open: {', '.join(units['not_known'])}")
     lines += [f"converted: {each}" for each in units.get("converted", ())]
-    columns = {plain(name): entry for kind in ("coordinates", "fields") for name, entry in description[kind].items()}
-    lines += [f"converted: the column of {name} from {entry['column_unit']} to {entry['unit']}"
-              for name, entry in columns.items() if "column_unit" in entry]  # fmt: skip
     for line in lines:
         console.print(escape(line), highlight=False, soft_wrap=True)
 

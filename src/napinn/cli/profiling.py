@@ -1,14 +1,15 @@
 """`napinn profile`: the profile likelihood of every unknown of a finished run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from rich.markup import escape
 from rich.table import Table
 
 from napinn.cli.console import Console
+from napinn.engines.base import backend_of
 from napinn.errors import InputError, storing
-from napinn.evaluation.finishing import with_profiles
 from napinn.results.profiles import Identifiability, described
 from napinn.results.result import FitResult
 from napinn.runs.pipeline import finished_run, keep_more
@@ -27,7 +28,7 @@ def profile_command(run: Path, as_json: bool) -> None:
     result = finished_run(run, "profiles")
     if not result.unknowns:
         raise InputError(f"{run} has no unknown, so there is nothing to profile.")
-    result = with_profiles(result)
+    result = replace(result, profiles=backend_of(result.method).profiles(result))
     if as_json:
         print(json.dumps(described(result.profiles)))  # noqa: T201
     else:

@@ -133,7 +133,7 @@ def show_unknowns(result: FitResult, console: Console) -> None:
     for name, function in result.functions.items():
         sentence = function.sentence(name, result.problem.unit_of(name) or "")
         console.print(escape(sentence), highlight=False, soft_wrap=True)
-    if result.uncertainty is not None:
+    if result.uncertainty is not None and result.unknowns:
         console.print(f"in brackets 95 % intervals, from {result.uncertainty.source}", highlight=False)
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from napinn.data.robust import NEGLIGIBLE, robust_std
 from napinn.diagnostics.correlation import SignAgreement, agreement_of_places, agreement_of_records, local_bias
-from napinn.problem.equations import Derivative, wanted
+from napinn.problem.equations import Derivative, UnknownLeaf, walk, wanted
+from napinn.problem.equations.tree import Sum
+from napinn.problem.experiment import plain
 from napinn.results.intervals import Interval
 from napinn.results.result import FitResult
 from napinn.results.verdicts import excluded
@@ -199,11 +201,12 @@ def unsettled(result: FitResult) -> list[str]:
     """A sentence for every coefficient that a Newton step would still move far."""
     if result.uncertainty is None:
         return []
+    offsets = _offset_sizes(result)
     return [
         f"A Newton step from the end of the fit would move '{name}' by {interval.drift:+.2g} from "
         f"{result.unknowns[name]:.4g}; it has not converged."
         for name, interval in result.uncertainty.intervals.items()
-        if still_moves(interval, result.unknowns[name])
+        if still_moves(interval, offsets.get(name, result.unknowns[name]))
     ]
 
 
@@ -219,10 +222,11 @@ def undetermined(result: FitResult) -> list[str]:
     """A sentence for every coefficient, and every combination of them, that the readings do not determine."""
     if result.uncertainty is None:
         return []
+    offsets = _offset_sizes(result)
     singly = [
         f"The readings do not determine '{name}': its 95 % interval is {interval}."
         for name, interval in result.uncertainty.intervals.items()
-        if not_determined(interval)
+        if (not_determined(interval) if name not in offsets else not_narrow(interval, offsets[name]))
     ]
     return [*singly, *result.uncertainty.undetermined]
 
@@ -233,6 +237,28 @@ def not_determined(interval: Interval) -> bool:
         return True
     ends = sorted((abs(interval.low), abs(interval.high)))
     return bool(ends[1] > WIDE * ends[0])
+
+
+def not_narrow(interval: Interval, size: float) -> bool:
+    """Whether an interval is open, or wider than a size: what is asked of an offset, which may well be zero."""
+    return not interval.bounded or interval.high - interval.low > size
+
+
+def _offset_sizes(result: FitResult) -> dict[str, float]:
+    """By unknown that is a term by itself in an observable, as `b` in `gain*T + b`, and stands in no equation: the
+    robust deviation of the observable's readings."""
+    problem, readings = result.problem, result.readings
+    own = problem.written[len(problem.stated) :]
+    physical = {name for each in (*problem.stated, *(place.equation for place in problem.placed))
+                for name in each.unknowns}  # fmt: skip
+    found = {}
+    for equation in own:
+        sums = [node for node in walk(equation.tree) if isinstance(node, Sum)] if equation.tree else []
+        alone = {term.name for each in sums for _, term in each.terms if isinstance(term, UnknownLeaf)}
+        fields = [leaf.field for leaf in equation.needs if plain(leaf.field) in problem.observables]
+        for name in alone - physical:
+            found[name] = robust_std(readings.of_field(readings.fields.index(fields[0])))
+    return found
 
 
 def faulty_and_used(result: FitResult) -> list[str]:

@@ -3,9 +3,9 @@
 Four reasons are looked for. The unknown appears only in equations that no measured field is linked to. Or it appears
 only in equations that do no more than define a hidden field. Or it appears only with derivatives along a coordinate
 in which the readings do not vary. Or it can be traded: the equations stay true when it changes together with other
-unknowns, with the scale or the level of a hidden field, or with the scale of an equation as a whole. The last is linear
-algebra: the change of every residual under each of these is written down at random values of the derivatives, and a
-combination of changes that leaves all residuals at zero is a trade."""
+unknowns, with an unknown function, with the scale or the level of a hidden field, or with the scale of an equation as a
+whole. The last is linear algebra: the change of every residual under each of these is written down at random values of
+the derivatives, and a combination of changes that leaves all residuals at zero is a trade."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,11 +15,15 @@ import numpy as np
 
 from napinn.data.readings import Readings, order_axis
 from napinn.problem import Problem
-from napinn.problem.equations import Derivative, Equation, Leaf, Terms, UnknownLeaf, wanted
+from napinn.problem.equations import Derivative, Equation, Leaf, Terms, UnknownLeaf, Varying, wanted
 
 SAMPLES = 40
 """Random points of a rank test; more than any problem file has unknowns and fields that could depend on each
 other."""
+NODES, FEWEST_NODES = {1: 12, 2: 12, 3: 6}, 4
+"""Values of each coordinate, by how many coordinates there are (the last of four or more), where the equations hold
+unknown functions. A function is a polynomial of as many coefficients as it has places, so that it can have any values
+there; the samples at one of its places differ in the other coordinates and in the fields."""
 NOTHING = 1e-8
 """Relative size below which a change counts as none: far above rounding, far below any coefficient."""
 
@@ -128,7 +132,7 @@ def _traded(problem: Problem) -> dict[str, str]:
     residual = changes.residual
     for index, name in enumerate(problem.hidden, start=len(problem.fields)):
         # A constant added to a field changes its value and none of its derivatives.
-        raised = {terms: np.full(SAMPLES, float(terms == ((),))) for terms in drawn.values}
+        raised = {terms: np.full(len(array), float(terms == ((),))) for terms, array in drawn.values.items()}
         scaled = {terms: array[:, index] for terms, array in drawn.values.items()}
         for kind, moved in (("scale", scaled), ("level", raised)):
             columns.append(changes.along_field(name, moved)[..., None])
@@ -138,6 +142,12 @@ def _traded(problem: Problem) -> dict[str, str]:
         own[:, number] = residual[:, number]
         columns.append(own[..., None])
         partners.append("the scale of its equation")
+    for name, varying in problem.varying.items():
+        # The readings choose the fewest jumps, which leaves little to trade.
+        if not varying.steps:
+            moved = changes.along_function(name, problem, drawn.points)
+            columns.append(moved)
+            partners += [f"unknown function '{name}'"] * moved.shape[2]
     matrix = np.concatenate(columns, axis=2).reshape(-1, len(partners))
     return _trades(matrix[np.isfinite(matrix).all(axis=1)], tuple(problem.unknowns), partners)
 
@@ -158,6 +168,8 @@ def _trades(matrix: np.ndarray, unknowns: tuple[str, ...], partners: list[str]) 
         if weight[index] > NOTHING:
             others = [partners[other] for other in np.flatnonzero(weight > 1e-3) if other != index]
             others = list(dict.fromkeys(others))
+            # A function takes up anything, so what else is traded with it says nothing more.
+            others = [other for other in others if other.startswith("unknown function")] or others
             found[name] = f"it can be traded against {' and '.join(others)}" if others else "nothing depends on it"
     return found
 
@@ -178,15 +190,27 @@ def _samples(problem: Problem, bound: tuple[Equation, ...]) -> _Samples:
 
     All derivatives are positive, so that a logarithm or a root of a field has a value."""
     rng = np.random.default_rng(0)
-    low, high = np.asarray(problem.lows), np.asarray(problem.highs)
-    points = low + (high - low) * rng.uniform(size=(SAMPLES, len(low)))
-    shape = (SAMPLES, len(problem.outputs))
+    points = (
+        _grid(problem) if problem.varying else rng.uniform(problem.lows, problem.highs, (SAMPLES, len(problem.lows)))
+    )
+    shape = (len(points), len(problem.outputs))
     values = {terms: rng.uniform(0.5, 1.5, shape) for terms in sorted(wanted(bound))}
     unknowns = {
         name: float(unknown.value(unknown.raw_start() + rng.uniform(0.05, 0.15)))
         for name, unknown in problem.unknowns.items()
     }
     return _Samples(points, values, {**unknowns, **dict.fromkeys(problem.varying, _some_function)})
+
+
+def _grid(problem: Problem) -> np.ndarray:
+    """(samples, coordinates): every combination of the nodes of Chebyshev along each coordinate."""
+    nodes = np.polynomial.chebyshev.chebpts1(_node_count(problem))
+    axes = [low + (high - low) * 0.5 * (nodes + 1.0) for low, high in problem.coordinates.values()]
+    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
+def _node_count(problem: Problem) -> int:
+    return NODES.get(len(problem.coordinates), FEWEST_NODES)
 
 
 def _some_function(places: np.ndarray, along: tuple[str, ...]) -> np.ndarray:
@@ -204,7 +228,8 @@ class _Changes:
 
     def along_unknowns(self) -> np.ndarray:
         """(samples, equations, unknowns)."""
-        rows = [[_column(each.get(UnknownLeaf(name), 0.0)) for name in self.unknowns] for each in self.partials]
+        count = len(self.residual)
+        rows = [[_column(each.get(UnknownLeaf(name), 0.0), count) for name in self.unknowns] for each in self.partials]
         return np.moveaxis(np.asarray(rows), 2, 0)
 
     def along_field(self, field: str, moved: Mapping[Terms, np.ndarray]) -> np.ndarray:
@@ -213,15 +238,40 @@ class _Changes:
         for each in self.partials:
             mine = ((leaf, slope) for leaf, slope in each.items() if isinstance(leaf, Derivative))
             steps = (slope * moved[leaf.terms] for leaf, slope in mine if leaf.field == field)
-            columns.append(sum(steps, start=np.zeros(SAMPLES)))
+            columns.append(sum(steps, start=np.zeros(len(self.residual))))
         return np.stack(columns, axis=1)
+
+    def along_function(self, name: str, problem: Problem, points: np.ndarray) -> np.ndarray:
+        """(samples, equations, coefficients): the change when an unknown function moves by each polynomial."""
+        columns = []
+        for each in self.partials:
+            mine = [(leaf, slope) for leaf, slope in each.items() if isinstance(leaf, Varying) and leaf.name == name]
+            steps = [_column(slope, len(points))[:, None] * _polynomials(problem, leaf, points) for leaf, slope in mine]
+            none = np.zeros((len(points), _node_count(problem) ** len(problem.varying[name].of)))
+            columns.append(sum(steps, start=none))
+        return np.stack(columns, axis=1)
+
+
+def _polynomials(problem: Problem, leaf: Varying, points: np.ndarray) -> np.ndarray:
+    """(samples, coefficients): the polynomials of Chebyshev along the coordinates of a function, differentiated as the
+    leaf says."""
+    found = np.ones((len(points), 1))
+    for axis, (name, (low, high)) in enumerate(problem.coordinates.items()):
+        if name in leaf.coordinates:
+            place = 2.0 * (points[:, axis] - low) / (high - low) - 1.0
+            series = np.polynomial.chebyshev.chebder(
+                np.eye(_node_count(problem)), leaf.axes.count(name), 2.0 / (high - low)
+            )
+            values = np.polynomial.chebyshev.chebval(place, series).T
+            found = (found[:, :, None] * values[:, None, :]).reshape(len(points), -1)
+    return found
 
 
 def _changes(problem: Problem, bound: tuple[Equation, ...], drawn: _Samples) -> _Changes:
     found = [problem.linearised(equation, drawn.points, drawn.values, drawn.unknowns) for equation in bound]
-    residual = np.stack([_column(value) for value, _ in found], axis=1)
+    residual = np.stack([_column(value, len(drawn.points)) for value, _ in found], axis=1)
     return _Changes(residual, tuple(partials for _, partials in found), tuple(problem.unknowns))
 
 
-def _column(values: np.ndarray | float) -> np.ndarray:
-    return np.broadcast_to(values, (SAMPLES,))
+def _column(values: np.ndarray | float, count: int) -> np.ndarray:
+    return np.broadcast_to(values, (count,))

@@ -26,10 +26,14 @@ def with_intervals(result: FitResult) -> FitResult:
 
 
 def with_profiles(result: FitResult) -> FitResult:
-    """The result and the profiles of its unknowns; an unfinished fit, and one without unknowns, is left as it is."""
+    """The result and the profiles of its unknowns; an unfinished fit, and one without unknowns, is left as it is, and
+    so is one of a method that has none, with a note that says why."""
     if result.status in UNFINISHED or not result.unknowns:
         return result
-    return replace(result, profiles=backend_of(result.method).profiles(result))
+    try:
+        return replace(result, profiles=backend_of(result.method).profiles(result))
+    except InputError as error:
+        return replace(result, notes=(*result.notes, f"There are no profiles: {error}"))
 
 
 def with_discrepancy(result: FitResult) -> FitResult:

@@ -49,6 +49,26 @@ def plain_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plain(name) for name in names))
 
 
+def without_experiment(equation: Equation) -> Equation:
+    """An equation of one experiment in plain names, as it is written once for all.
+
+    Args:
+        equation: with or without marks of an experiment."""
+
+    def renamed(node: Expression) -> Expression:
+        match node:
+            case Derivative(name, terms):
+                return Derivative(plain(name), terms)
+            case UnknownLeaf(name):
+                return UnknownLeaf(plain(name))
+            case _:
+                return with_children(node, renamed)
+
+    return (
+        equation if equation.tree is None else from_tree(str(equation.source), equation.shown, renamed(equation.tree))
+    )
+
+
 def in_experiment(equation: Equation, experiment: str, unknowns: Iterable[str]) -> Equation:
     """An equation for the fields of one experiment.
 

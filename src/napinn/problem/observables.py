@@ -5,8 +5,10 @@
 An observable becomes one more measured field with an equation of its own, so that everything that holds for fields
 holds for observables. A logarithm is written as `C*10**(-y) = 1`, which has a value wherever C is. A mean or integral
 over `z` is the end value of a running integral: a field that is 0 at the low end of z and whose derivative along z is
-what is averaged; its readings belong to the high end of z."""
+what is averaged; its readings belong to the high end of z. A sum of means with coefficients, as `gain*mean(T, z) + b`,
+is one running integral as well."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -21,18 +23,16 @@ from napinn.problem.equations.tree import (
     Coordinate,
     Derivative,
     Expression,
+    Given,
     Number,
     Power,
     Product,
     Sum,
+    Varying,
     children,
     derivatives,
     walk,
-    with_children,
 )
-
-PART = "_part"
-"""Ends the name of the hidden field of a mean inside a longer expression."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,6 @@ class Observable:
     shown: str
     equations: tuple[Equation, ...]
     conditions: tuple[Condition, ...]
-    hidden: tuple[str, ...]
-    """Running integrals that no instrument reads."""
     averaged: tuple[str, ...]
     """Coordinates that it does not depend on: its readings belong to the high end of each."""
     seen: frozenset[str]
@@ -75,16 +73,16 @@ def bind_observable(
     tree = tree if converted is None else converted(name, tree)
     averages = tuple(dict.fromkeys(node for node in walk(tree) if _is_average(node)))
     if not averages:
-        return Observable(name, shown, (_pointwise(name, tree, shown),), (), (), (), seen)
+        return Observable(name, shown, (_pointwise(name, tree, shown),), (), (), seen)
     axes = _common_axes(name, tree, averages)
-    if tree == averages[0]:
-        equation, conditions = _running(name, averages[0], axes, box, shown)
-        return Observable(name, shown, (equation,), conditions, (), axes, seen)
-    own = {average: f"{name}{PART}{number + 1}" for number, average in enumerate(averages)}
-    runs = [_running(hidden, average, axes, box, shown) for average, hidden in own.items()]
-    whole = _pointwise(name, _without_averages(tree, own), shown)
-    conditions = tuple(condition for _, each in runs for condition in each)
-    return Observable(name, shown, (*(each for each, _ in runs), whole), conditions, tuple(own.values()), axes, seen)
+    rate = _joint_rate(tree, axes, math.prod(box[axis][1] - box[axis][0] for axis in axes))
+    if rate is None:
+        raise InputError(
+            f"observable '{name}' must be a mean or integral, or a sum of them with coefficients; give the readings of "
+            f"the mean itself, as 10**{name} for log10(mean(…))."
+        )
+    equation, conditions = _running(name, rate, axes, box, shown)
+    return Observable(name, shown, (equation,), conditions, axes, seen)
 
 
 def _is_average(node: Expression) -> TypeGuard[Call]:
@@ -128,22 +126,52 @@ def _pointwise(name: str, tree: Expression, shown: str) -> Equation:
     return from_tree(shown, shown, residual)
 
 
+def _rate(average: Call, volume: float) -> Expression:
+    """The derivative of the running integral of a mean or integral."""
+    inside = average.arguments[0]
+    return Product(((1, inside), (-1, Number(volume)))) if average.function == "mean" else inside
+
+
+def _joint_rate(node: Expression, axes: tuple[str, ...], volume: float) -> Expression | None:
+    """The derivative of one running integral of a sum of means with coefficients; None where it is no such sum."""
+    if _is_average(node):
+        return _rate(node, volume)
+    if not _has_average(node):
+        return None if _depends(node, axes) else Product(((1, node), (-1, Number(volume))))
+    match node:
+        case Sum(terms):
+            rates = [(sign, _joint_rate(term, axes, volume)) for sign, term in terms]
+            found = tuple((sign, rate) for sign, rate in rates if rate is not None)
+            return Sum(found) if len(found) == len(terms) else None
+        case Product(factors):
+            inner = [factor for power, factor in factors if power == 1 and _has_average(factor)]
+            others = tuple(each for each in factors if not _has_average(each[1]))
+            rate = _joint_rate(inner[0], axes, volume) if len(inner) == 1 else None
+            if rate is None or len(others) < len(factors) - 1 or any(_depends(each, axes) for _, each in others):
+                return None
+            return Product((*others, (1, rate)))
+    return None
+
+
+def _has_average(node: Expression) -> bool:
+    return any(_is_average(each) for each in walk(node))
+
+
+def _depends(tree: Expression, axes: tuple[str, ...]) -> bool:
+    """Whether an expression without fields changes along some coordinates."""
+    for node in walk(tree):
+        match node:
+            case Coordinate(name) if name in axes:
+                return True
+            case Given() | Varying() if any(axis in node.coordinates for axis in axes):
+                return True
+    return False
+
+
 def _running(
-    name: str, average: Call, axes: tuple[str, ...], box: Mapping[str, tuple[float, float]], shown: str
+    name: str, rate: Expression, axes: tuple[str, ...], box: Mapping[str, tuple[float, float]], shown: str
 ) -> tuple[Equation, tuple[Condition, ...]]:
     """The equation and the conditions of a running integral along some coordinates."""
-    rate = average.arguments[0]
-    if average.function == "mean":
-        for axis in axes:
-            low, high = box[axis]
-            rate = Product(((1, rate), (-1, Number(high - low))))
     equation = from_tree(shown, shown, Sum(((1, Derivative(name, (axes,))), (-1, rate))))
     zero = from_tree(f"{name} = 0", f"{name} = 0", Sum(((1, Derivative(name, ((),))),)))
     return equation, tuple(Condition(zero, {axis: box[axis][0]}) for axis in axes)
-
-
-def _without_averages(node: Expression, own: Mapping[Call, str]) -> Expression:
-    """The tree with the field of its running integral in place of every mean."""
-    if _is_average(node):
-        return Derivative(own[node], ((),))
-    return with_children(node, lambda child: _without_averages(child, own))

@@ -42,7 +42,7 @@ from napinn.problem.equations import (
 from napinn.problem.evaluation import leaf_values
 from napinn.problem.experiment import Experiment, in_experiment, plain, plain_names
 from napinn.problem.notebook import as_html
-from napinn.problem.observables import PART, Observable, bind_observable
+from napinn.problem.observables import Observable, bind_observable
 from napinn.problem.tables import Table
 from napinn.problem.units import Dimensions, UnitSystem
 from napinn.problem.unknown import Unknown as Unknown
@@ -122,16 +122,11 @@ class Problem:
     def names_in(self, experiment: str) -> Names:
         """What a text may contain, with the constants of one experiment or, without a name, those of all."""
         own = self.experiments[experiment].constants if experiment else {}
-        added = {name for each in self.observables for name in (each, *self._parts(each))}
-        physical = tuple(name for name in plain_names(self.outputs) if name not in added)
+        physical = tuple(name for name in plain_names(self.outputs) if name not in self.observables)
         tables = {name: table.coordinates for name, table in self.tables.items()}
         constants = {**self.constants, **own}
         functions = {name: unknown.of for name, unknown in self.varying.items()}
         return Names(tuple(self.coordinates), physical, plain_names(self.unknowns), constants, tables, functions)
-
-    def _parts(self, observable: str) -> list[str]:
-        """The running integrals of an observable among the hidden fields."""
-        return [name for name in plain_names(self.hidden) if name.startswith(f"{observable}{PART}")]
 
     def box_in(self, experiment: str) -> dict[str, tuple[float, float]]:
         """The range of every coordinate in which the equations of an experiment hold."""
@@ -367,13 +362,10 @@ class Problem:
 
 
 def _add_observables(problem: Problem) -> None:
-    """Observables are measured fields; the running integrals in them are hidden ones."""
+    """Observables are measured fields."""
     if problem.experiments or not problem.observables:
         return
     fields = tuple(name for name in problem.observables if name not in problem.fields)
     object.__setattr__(problem, "fields", problem.fields + fields)
-    known = {name for each in problem.observables for name in problem._parts(each)}
-    hidden = tuple(name for _, each in problem._bound_observables(None) for name in each.hidden if name not in known)
-    object.__setattr__(problem, "hidden", problem.hidden + hidden)
     for derived in ("_scopes", "names"):
         problem.__dict__.pop(derived, None)

@@ -56,6 +56,7 @@ def _writer(path: Path) -> AbstractMovieWriter:
 
 def _values(result: FitResult, view: View, field: str) -> np.ndarray:
     values = view.values(result.field, tuple(result.problem.coordinates))[result.problem.outputs.index(field)]
+    values = result.in_range(field, values, view.places())
     if view.kind is ViewKind.SPACE_TIME:
         return values
     # Sliders other than time, the first, stand in the middle.
@@ -78,7 +79,7 @@ def _map(result: FitResult, view: View, field: str, axes: Axes) -> Callable[[int
     across, up = view.axes[view.across], view.axes[view.up]
     image = axes.imshow(
         values[0], origin="lower", extent=(across[0], across[-1], up[0], up[-1]), aspect="auto", cmap=FIELD_MAP,
-        vmin=float(values.min()), vmax=float(values.max()), interpolation="bilinear",
+        vmin=float(np.nanmin(values)), vmax=float(np.nanmax(values)), interpolation="bilinear",
     )  # fmt: skip
     axes.figure.colorbar(image, ax=axes, label=label(result.problem, field))
     axes.set_xlabel(label(result.problem, view.across))
@@ -99,7 +100,8 @@ def _profile(result: FitResult, view: View, field: str, axes: Axes) -> Callable[
     axes.set_xlabel(label(result.problem, view.up))
     axes.set_ylabel(label(result.problem, field))
     readings = result.readings.values[result.readings.field_index == result.problem.outputs.index(field)]
-    axes.set_ylim(min(values.min(), readings.min(initial=np.inf)), max(values.max(), readings.max(initial=-np.inf)))
+    low, high = np.nanmin(values), np.nanmax(values)
+    axes.set_ylim(min(low, readings.min(initial=np.inf)), max(high, readings.max(initial=-np.inf)))
     place = _placer(result, view, field, (view.up, None), axes)
 
     def draw(step: int) -> None:

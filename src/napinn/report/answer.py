@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from napinn.problem.equations import mathml, symbol
+from napinn.problem.experiment import experiment_of, without_experiment
 from napinn.report.labels import share, with_unit
 from napinn.report.templating import Markup, render
 from napinn.report.truth import Truth
@@ -19,8 +20,10 @@ Intervals = Mapping[str, tuple[float, float]]
 def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> Markup:
     problem, faulty = result.problem, result.faulty_sensors()
     # What `mathml` gives is markup in which names are escaped.
-    plain = Markup("".join(mathml(equation) for equation in problem.written))
-    found = Markup("".join(mathml(equation, result.unknowns) for equation in problem.written))
+    equations = {equation.shown: without_experiment(equation) for equation in problem.written}.values()
+    shared = {name: value for name, value in result.unknowns.items() if not experiment_of(name)}
+    plain = Markup("".join(mathml(equation) for equation in equations))
+    found = Markup("".join(mathml(equation, shared) for equation in equations))
     sentence, unreliable = _sensors_sentence(result)
     return render(
         "answer",
@@ -35,7 +38,7 @@ def answer(result: FitResult, truth: Truth | None, intervals: Intervals) -> Mark
         sensors=sentence,
         unreliable=unreliable[:WORST_SENSORS],
         more_unreliable=max(len(unreliable) - WORST_SENSORS, 0),
-        found=found if result.unknowns else "",
+        found=found if shared else "",
     )
 
 

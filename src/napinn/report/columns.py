@@ -24,10 +24,11 @@ def packed(values: np.ndarray, dtype: str = "f4") -> Json:
 
 
 def quantised(values: np.ndarray) -> Json:
-    """Two bytes a number: steps of 1/65,534 of the range, finer than any colour scale."""
-    low, high = float(values.min()), float(values.max())
+    """Two bytes a number: steps of 1/65,534 of the range, finer than any colour scale. The least stands for NaN."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     width = (high - low) or 1.0
-    return {**packed(np.round((values - low) / width * 65_534) - 32_767, "i2"), "low": low, "width": width}
+    steps = np.round((values - low) / width * 65_534) - 32_767
+    return {**packed(np.where(np.isnan(steps), -32_768, steps), "i2"), "low": low, "width": width}
 
 
 def column(name: str, pick: str) -> Json:

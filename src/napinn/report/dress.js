@@ -17,7 +17,7 @@ const napinn = (() => {
     if (!unpacked.has(entry)) {
       const bytes = Uint8Array.from(atob(entry.data), (mark) => mark.charCodeAt(0));
       const raw = new TYPES[entry.packed](bytes.buffer);
-      const value = (q) => entry.low + ((q + 32767) / 65534) * entry.width;
+      const value = (q) => q === -32768 ? NaN : entry.low + ((q + 32767) / 65534) * entry.width;
       unpacked.set(entry, entry.low === undefined ? raw : Float32Array.from(raw, value));
     }
     return unpacked.get(entry);

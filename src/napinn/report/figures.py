@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from napinn.noise.law import FLAG_BELOW
 from napinn.problem.equations import symbol
-from napinn.problem.experiment import plain
+from napinn.problem.experiment import experiment_of, plain
 from napinn.report.charts import gate_curve, noise_edges, scores
 from napinn.report.columns import thinned
 from napinn.report.labels import label, misfit_label
@@ -252,7 +252,7 @@ def _norm(result: FitResult, field: str) -> Normalize:
 
 
 def _curve(result: FitResult, field: str, axes: Axes) -> None:
-    ((name, (low, high)),) = result.problem.coordinates.items()
+    ((name, (low, high)),) = result.problem.box_in(experiment_of(field)).items()
     grid = np.linspace(low, high, 600)
     chosen = np.flatnonzero(result.readings.field_index == result.problem.outputs.index(field))
     chosen = chosen[thinned(len(chosen), MOST_POINTS)]
@@ -273,7 +273,8 @@ def _curve(result: FitResult, field: str, axes: Axes) -> None:
 def _map(result: FitResult, field: str, axes: Axes, fixed: dict[str, float], near: np.ndarray | None) -> None:
     """The field over two coordinates, the readings close by drawn on it."""
     first, second = [name for name in result.problem.coordinates if name not in fixed][:2]
-    spans = [result.problem.coordinates[name] for name in (first, second)]
+    box = result.problem.box_in(experiment_of(field))
+    spans = [box[name] for name in (first, second)]
     grids = np.meshgrid(*(np.linspace(*span, 120) for span in spans), indexing="ij")
     values = result.field.at(**dict(zip((first, second), grids, strict=True)), **fixed)[field]
     image = axes.pcolormesh(

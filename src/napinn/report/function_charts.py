@@ -52,8 +52,8 @@ def _maps(result: FitResult, name: str, function: FoundFunction) -> list[Chart]:
     low, high = function.band(places)
     charts = []
     for ending, values, what in (
-        ("", function(places), symbol(name)),
-        ("-band", 0.5 * (high - low), f"half width of the 95 % band of {symbol(name)}"),
+        ("", function(places), f"{symbol(name)} along {symbol(first)} and {symbol(second)}"),
+        ("-band", 0.5 * (high - low), f"Half width of the 95 % band of {symbol(name)}"),
     ):
         data: list[Json] = [
             {"type": "heatmap", "x": np.unique(places[:, 0]).tolist(), "y": np.unique(places[:, 1]).tolist(),
@@ -62,5 +62,5 @@ def _maps(result: FitResult, name: str, function: FoundFunction) -> list[Chart]:
              "hovertemplate": "%{x:.4g}, %{y:.4g}: %{z:.4g}"}
         ]  # fmt: skip
         layout = axes(label(result.problem, first), label(result.problem, second))
-        charts.append(Chart(f"function-{name}{ending}", what[0].upper() + what[1:], "", data, layout))
+        charts.append(Chart(f"function-{name}{ending}", what, "", data, layout))
     return charts

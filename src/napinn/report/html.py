@@ -24,7 +24,7 @@ from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
 from napinn.report.document import page
 from napinn.report.flag_table import flags_table
 from napinn.report.function_charts import function_charts
-from napinn.report.identifiability import identifiability_charts, pair_sentence
+from napinn.report.identifiability import correlation_sentence, identifiability_charts
 from napinn.report.labels import label
 from napinn.report.source_charts import TITLE as SOURCES
 from napinn.report.source_charts import source_charts
@@ -77,6 +77,7 @@ def report_html(
     fitted = view.values(result.field, coordinates)
     errors = None if truth is None else fitted - view.values(truth.field, coordinates)
     spread = _spread(result, view)
+    fitted, spread = (None if each is None else _in_ranges(result, view, each) for each in (fitted, spread))
     sensors, noise, history = sensors_chart(result), charts_of(result), history_charts(result)
     against = [] if errors is None else _error_charts(result, view, errors)
     determined, functions, sources = identifiability_charts(result), function_charts(result), source_charts(result)
@@ -99,7 +100,7 @@ def report_html(
         *_field_and_sensors(result, view, sensors, _layers(spread is not None, truth is not None)),
         _section("Coefficients that vary", _grid(functions)) if functions else "",
         _section(SOURCES, _grid(sources)) if sources else "",
-        _determined(determined, pair_sentence(result)),
+        _determined(correlation_sentence(result), determined),
         _section("Noise and reliability", _grid(noise)),
         _section("Quality flags", flags) if (flags := flags_table(result)) else "",
         "" if truth is None else _section("Against the truth", verdicts(result, truth) + _grid(against)),
@@ -124,11 +125,18 @@ def _spread(result: FitResult, view: View) -> np.ndarray | None:
     return found if np.isfinite(found).all() else None
 
 
+def _in_ranges(result: FitResult, view: View, values: np.ndarray) -> np.ndarray:
+    """Values of all fields on the nodes of the view; NaN beyond the range of an experiment."""
+    places = view.places()
+    named = zip(result.problem.outputs, values, strict=True)
+    return np.stack([result.in_range(name, each, places) for name, each in named])
+
+
 def _field(
     result: FitResult, view: View, fitted: np.ndarray, errors: np.ndarray | None, spread: np.ndarray | None
 ) -> Json:
     problem = result.problem
-    low, high = zip(*((float(values.min()), float(values.max())) for values in fitted), strict=True)
+    low, high = zip(*((float(np.nanmin(values)), float(np.nanmax(values))) for values in fitted), strict=True)
     return {
         "kind": view.kind.value,
         "across": view.across,
@@ -162,15 +170,16 @@ def _section(title: str, content: str) -> Markup:
     return part("section", title, content)
 
 
-def _grid(charts: Sequence[Chart]) -> Markup:
-    return part("grid", charts)
-
-
-def _determined(charts: Sequence[Chart], sentence: str) -> Markup:
-    if not charts and not sentence:
+def _determined(sentence: str, charts: Sequence[Chart]) -> Markup:
+    """The section on how well the coefficients are determined; empty where nothing is known of that."""
+    if not (sentence or charts):
         return Markup("")
     said = part("paragraph", sentence) if sentence else Markup("")
-    return _section("How well the coefficients are determined", said + _grid(charts))
+    return _section("How well the coefficients are determined", said + (_grid(charts) if charts else ""))
+
+
+def _grid(charts: Sequence[Chart]) -> Markup:
+    return part("grid", charts)
 
 
 def figures_of(charts: Sequence[Chart]) -> Markup:

@@ -11,30 +11,35 @@ from napinn.report.labels import label
 from napinn.results.profiles import THRESHOLD, Profile
 from napinn.results.result import FitResult
 
-TOGETHER = "Near 1 or -1 the readings determine two coefficients only together."
 HIGHEST = 2.5
 """Times the threshold to which the axis of a profile reaches."""
+PAIR = 2
+"""Unknowns whose only correlation is said in a sentence; more of them are drawn."""
+CAPTION = "Near 1 or -1 the readings determine two coefficients only together."
 
 
 def identifiability_charts(result: FitResult) -> list[Chart]:
-    """A profile for every unknown that has one, and the correlations of unknowns where there are more than two."""
+    """A profile for every unknown that has one, and the correlations of unknowns where there are three or more."""
     charts = [_profile(result, name, profile) for name, profile in result.profiles.items()]
     correlation = _known_correlation(result)
-    return charts if correlation is None or len(correlation) < 3 else [*charts, _correlation(result, correlation)]
+    if correlation is not None and len(correlation) > PAIR:
+        charts.append(_correlation(result, correlation))
+    return charts
 
 
-def pair_sentence(result: FitResult) -> str:
-    """The correlation of two unknowns, for which a chart would hold one number; empty for fewer and for more."""
+def correlation_sentence(result: FitResult) -> str:
+    """The correlation of two unknowns in words; empty where there are more or fewer."""
     correlation = _known_correlation(result)
-    if correlation is None or len(correlation) != 2:
+    if correlation is None or len(correlation) != PAIR:
         return ""
-    first, second = map(symbol, result.problem.unknowns)
-    return f"The correlation of {first} and {second} is {correlation[0, 1]:.2f}. {TOGETHER}"
+    first, second = (symbol(name) for name in result.problem.unknowns)
+    return f"The correlation of {first} and {second} is {correlation[0, 1]:.2f}. {CAPTION}"
 
 
 def _known_correlation(result: FitResult) -> np.ndarray | None:
+    """Correlations of all unknowns, where they are known and there are at least two."""
     found = None if result.uncertainty is None else result.uncertainty.correlation
-    return found if found is not None and np.isfinite(found).all() else None
+    return None if found is None or len(found) < PAIR or not np.isfinite(found).all() else found
 
 
 def _profile(result: FitResult, name: str, profile: Profile) -> Chart:
@@ -63,4 +68,4 @@ def _correlation(result: FitResult, correlation: np.ndarray) -> Chart:
     layout = axes("unknown", "unknown")
     layout["xaxis"]["type"] = layout["yaxis"]["type"] = "category"
     layout["yaxis"]["autorange"] = "reversed"
-    return Chart("correlation", "Correlation of the unknowns", TOGETHER, data, layout)
+    return Chart("correlation", "Correlation of the unknowns", CAPTION, data, layout)

@@ -94,7 +94,7 @@
   }
 
   function colours() {
-    if (state.layer === "spread") return { colorscale: SPREAD_MAP, zmin: 0, zmax: layer().reduce((most, value) => Math.max(most, value), 0) };
+    if (state.layer === "spread") return { colorscale: SPREAD_MAP, zmin: 0, zmax: layer().reduce((most, value) => value > most ? value : most, 0) };
     if (state.layer !== "error") return { colorscale: FIELD_MAP, zmin: field.low[state.field], zmax: field.high[state.field] };
     const worst = layer().reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     return { colorscale: ERROR_MAP, zmin: -worst, zmax: worst };

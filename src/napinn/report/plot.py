@@ -99,7 +99,11 @@ def profile(result: FitResult, name: str | None = None) -> Drawn:
     """The profile likelihood of every unknown, or of the one that is named."""
     if not result.profiles:
         raise InputError("this run has no profiles; run 'napinn profile' on its folder first.")
-    return _each(result, result.profiles, name, unknown_figures.draw_profile, "unknown '{}'")
+    names = _wanted(result.profiles, name, "unknown '{}'")
+    drawn = unknown_figures.panels(len(names))
+    for panel, each in zip(drawn, names, strict=True):
+        unknown_figures.draw_profile(result, each, panel)
+    return drawn
 
 
 def correlation(result: FitResult, name: str | None = None, axes: Axes | None = None) -> Drawn:
@@ -113,27 +117,17 @@ def correlation(result: FitResult, name: str | None = None, axes: Axes | None = 
 
 
 def unknowns(result: FitResult, name: str | None = None) -> Drawn:
-    """The coefficients that vary, each a curve with its 95 % band or a map; or the one that is named."""
+    """The coefficients that vary, each a curve or a map with its 95 % band; or the one that is named."""
     if not result.functions:
         raise InputError("this problem has no unknown that varies, so there is nothing to draw; see 'parameters'.")
-    return _each(result, result.functions, name, unknown_figures.draw_function, "unknown '{}' that varies")
+    return unknown_figures.draw_functions(result, _wanted(result.functions, name, "unknown '{}' that varies"))
 
 
-def _each(
-    result: FitResult,
-    found: Mapping[str, Any],
-    name: str | None,
-    draw: Callable[[FitResult, str, Axes], None],
-    called: str,
-) -> Drawn:
-    """A panel for every name that was found, or for the one that was asked for; messages say `called` of a name."""
+def _wanted(found: Mapping[str, Any], name: str | None, called: str) -> list[str]:
+    """All names that were found, or the one that was asked for; a message says `called` of a name."""
     if name is not None and name not in found:
         raise InputError(f"there is no {called.format(name)}; {nearest(name, found)}")
-    names = list(found) if name is None else [name]
-    drawn = unknown_figures.panels(len(names))
-    for panel, each in zip(drawn, names, strict=True):
-        draw(result, each, panel)
-    return drawn
+    return list(found) if name is None else [name]
 
 
 def discrepancy(result: FitResult, name: str | None = None) -> Drawn:

@@ -1,5 +1,7 @@
 """Figures of what was found of the unknowns: profiles of the likelihood, correlations, functions, source terms."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -44,26 +46,51 @@ def draw_profile(result: FitResult, name: str, axes: Axes) -> None:
     title(axes, f"{symbol(name)}: {profile.kind.value}")
 
 
-def draw_function(result: FitResult, name: str, axes: Axes) -> None:
-    """An unknown function: a curve with its 95 % band, or a map."""
+def draw_functions(result: FitResult, names: Sequence[str]) -> tuple[Axes, ...]:
+    """Unknown functions: a curve with its 95 % band, or two maps, of the function and of half the width of its band.
+
+    Args:
+        result: with these functions.
+        names: of them, at least one."""
+    curved = {name: len(result.functions[name].coordinates) == 1 for name in names}
+    drawn = panels(sum(1 if curve else 2 for curve in curved.values()), 3 if all(curved.values()) else 2)
+    free = iter(drawn)
+    for name, curve in curved.items():
+        if curve:
+            _draw_curve(result, name, next(free))
+        else:
+            _draw_maps(result, name, next(free), next(free))
+    return drawn
+
+
+def _draw_curve(result: FitResult, name: str, axes: Axes) -> None:
     function = result.functions[name]
-    if len(function.coordinates) == 2:
-        count = 101
-        places = nodes_of(function.space, count)
-        grids = [places[:, number].reshape(count, count) for number in range(2)]
-        values = function(places).reshape(count, count)
-        image = axes.pcolormesh(*grids, values, cmap=FIELD_MAP, shading="gouraud", rasterized=True)
-        axes.figure.colorbar(image, ax=axes, label=label(result.problem, name))
-        axes.set_ylabel(label(result.problem, function.coordinates[1]))
-    else:
-        places = nodes_of(function.space, 601)
-        low, high = function.band(places)
-        axes.fill_between(places[:, 0], low, high, color=GOOD, alpha=0.25, linewidth=0, label="95 % band")
-        axes.plot(places[:, 0], function(places), color=LINE, linewidth=1.6)
-        axes.set_ylabel(label(result.problem, name))
-        axes.legend()
+    places = nodes_of(function.space, 601)
+    low, high = function.band(places)
+    axes.fill_between(places[:, 0], low, high, color=GOOD, alpha=0.25, linewidth=0, label="95 % band")
+    axes.plot(places[:, 0], function(places), color=LINE, linewidth=1.6)
     axes.set_xlabel(label(result.problem, function.coordinates[0]))
+    axes.set_ylabel(label(result.problem, name))
+    axes.legend()
     title(axes, symbol(name))
+
+
+def _draw_maps(result: FitResult, name: str, left: Axes, right: Axes) -> None:
+    function, count = result.functions[name], 101
+    places = nodes_of(function.space, count)
+    low, high = function.band(places)
+    grids = [places[:, number].reshape(count, count) for number in range(2)]
+    across, up = (label(result.problem, coordinate) for coordinate in function.coordinates)
+    for axes, values, said in (
+        (left, function(places), symbol(name)),
+        (right, 0.5 * (high - low), f"{symbol(name)}: half width of the 95 % band"),
+    ):
+        image = axes.pcolormesh(*grids, values.reshape(count, count), cmap=FIELD_MAP, shading="gouraud",
+                                rasterized=True)  # fmt: skip
+        axes.figure.colorbar(image, ax=axes, label=label(result.problem, name))
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
+        title(axes, said)
 
 
 def draw_source(result: FitResult, source: SourceTerm, axes: Axes) -> None:

@@ -47,10 +47,14 @@ class View:
 
     def values(self, function: Callable[[np.ndarray], np.ndarray], coordinates: tuple[str, ...]) -> np.ndarray:
         """A function of (n, d) points on the nodes: (f, …) with the coordinates in `order`."""
-        mesh = dict(zip(self.order, np.meshgrid(*(self.axes[n] for n in self.order), indexing="ij"), strict=True))
+        mesh = self.places()
         points = np.stack([mesh[name].reshape(-1) for name in coordinates], axis=1)
         shape = tuple(len(self.axes[name]) for name in self.order)
         return np.moveaxis(function(points), 1, 0).reshape(-1, *shape)
+
+    def places(self) -> dict[str, np.ndarray]:
+        """Every coordinate on the nodes, in `order`."""
+        return dict(zip(self.order, np.meshgrid(*(self.axes[n] for n in self.order), indexing="ij"), strict=True))
 
     def ordered(self, values: np.ndarray, coordinates: tuple[str, ...]) -> np.ndarray:
         """An array (f, …) with the coordinates in the order of the problem, brought into `order`."""

@@ -15,6 +15,8 @@ STANDARD_ERRORS = 2.0
 LEAST_GAIN = 10.0
 """Nats below which no equation is called wrong. By chance the smoothness of a source term may suit the readings of a
 right equation: while this was set, such gains were up to 9.6, and those of wrong equations 24 and more."""
+VANISHES = 1e-3
+"""Share of the largest term of its equation below which a source term is called none."""
 LEAST_LIKENESS = 0.5
 """Share of a source term that a single term must explain to be named."""
 
@@ -74,6 +76,8 @@ class SourceTerm:
     @property
     def sentence(self) -> str:
         """Its size, its place and what it looks like."""
+        if self.share < VANISHES:
+            return f"The source term of '{self.equation}' vanishes: less than a thousandth of the largest term."
         at, value = self.largest
         place = ", ".join(f"{name} = {each:.3g}" for name, each in at.items())
         said = (

@@ -350,7 +350,7 @@ class FitResult:
         mesh = np.meshgrid(*axes.values(), indexing="ij")
         values = self.field.at(**dict(zip(axes, mesh, strict=True)))
         values = {
-            name: self._in_range(name, array, dict(zip(axes, mesh, strict=True))) for name, array in values.items()
+            name: self.in_range(name, array, dict(zip(axes, mesh, strict=True))) for name, array in values.items()
         }
         dataset = xr.Dataset(
             {name: (tuple(axes), array.astype(np.float32)) for name, array in values.items()},
@@ -375,8 +375,12 @@ class FitResult:
         dataset = with_functions(dataset, self.functions, {name: self.problem.unit_of(name) for name in self.functions})
         return dataset if self.uncertainty is None else with_spread(dataset, self.uncertainty, self.problem.outputs)
 
-    def _in_range(self, field: str, values: np.ndarray, places: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The field of an experiment, without values where its equations do not hold."""
+    def in_range(self, field: str, values: np.ndarray, places: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Values of a field; NaN beyond the range of its experiment, where its equations do not hold.
+
+        :param field: By name, such as `T@monday`.
+        :param values: Of the field, in any shape.
+        :param places: Of the values, by coordinate, in the same shape."""
         scope = experiment_of(field)
         ranges = self.problem.experiments[scope].ranges if scope in self.problem.experiments else {}
         for name, (low, high) in ranges.items():

@@ -221,14 +221,21 @@ def _missing(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 
 def _uncovered(problem: Problem, readings: Readings) -> Iterator[Finding]:
+    averaged = _averaged(problem)
     for axis, (name, (low, high)) in enumerate(problem.coordinates.items()):
         start, end = readings.points[:, axis].min(), readings.points[:, axis].max()
-        if end - start < PART_OF_BOX * (high - low):
+        # A mean over a coordinate depends on all of it.
+        if end - start < PART_OF_BOX * (high - low) and name not in averaged:
             yield Finding(
                 Weight.DOUBT,
                 f"the readings reach from {start:g} to {end:g} along '{name}', less than half of its range "
                 f"{low:g} to {high:g}; elsewhere only the equation determines the field.",
             )
+
+
+def _averaged(problem: Problem) -> set[str]:
+    """Coordinates over which an observable takes a mean or an integral."""
+    return {axis for _, observable in problem.observed for axis in observable.averaged}
 
 
 def _same_place(problem: Problem, readings: Readings) -> Iterator[Finding]:

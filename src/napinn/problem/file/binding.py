@@ -141,7 +141,7 @@ def _tables_by_experiment(file: ProblemFile) -> list[tuple[str, list[str]]]:
         if isinstance(entry, dict)
     ]
     ranges = [
-        (f"the ranges of coordinate '{name}'", [str(key) for key in entry.ranges])
+        (f"the entry 'ranges' of coordinate '{name}'", [str(key) for key in entry.ranges])
         for name, entry in file.coordinates.items()
         if isinstance(entry, CoordinateEntry) and entry.ranges
     ]

@@ -1,10 +1,12 @@
 """The problem file as a whole, and what it comes to: a `Problem`, and which column is which."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pydantic
+import pydantic_core
 
 from napinn.data.formats import ArrayName, read_file
 from napinn.data.readings import Clock, Columns, Conversion, flag_columns
@@ -83,6 +85,17 @@ class ProblemFile(pydantic.BaseModel):
     _tables_read: dict[str, Table] = pydantic.PrivateAttr(default_factory=dict)
     _places_read: dict[str, dict[str, float]] | None = pydantic.PrivateAttr(None)
 
+    @pydantic.field_validator("constants", mode="before")
+    @classmethod
+    def _check_columns_of_constants(cls, given: object) -> object:
+        """`{column: 3}` is a misspelt column and no constant of an experiment called 'column'."""
+        for name, entry in given.items() if isinstance(given, dict) else ():
+            if isinstance(entry, dict) and [*entry] == ["column"] and not isinstance(entry["column"], str):
+                raise pydantic_core.PydanticCustomError(
+                    "column", "constant {name} must name its column, as '{column: dose}'", {"name": f"'{name}'"}
+                )
+        return given
+
     def table_columns(self) -> Columns:
         entries = {name: entry for name, entry in self.coordinates.items() if isinstance(entry, CoordinateEntry)}
         clocks = {name: clock for name, entry in entries.items() if (clock := entry.clock(name)) is not None}
@@ -144,6 +157,14 @@ class ProblemFile(pydantic.BaseModel):
             )
         return Conversion(unit, factor, offset)
 
+    def _check_observable_names(self) -> None:
+        for name, text in self.observables.items():
+            if re.search(rf"\b{re.escape(name)}\b", text):
+                raise InputError(
+                    f"observable '{name}: {text[:60]}' has the name of something in it; give it another, and name its "
+                    "column under 'columns: {rename: …}'."
+                )
+
     def _check_unit_names(self) -> None:
         known = {*self.coordinates, *self.fields, *self.hidden, *self.observables, *self.unknowns, *self.constants,
                  *self.tables}  # fmt: skip
@@ -184,6 +205,7 @@ class ProblemFile(pydantic.BaseModel):
             measured: the fields that readings are of; None for all that the file names.
             constants: values of those that the file gives by experiment or by column."""
         self._check_unit_names()
+        self._check_observable_names()
         fields = [name for name in self.fields if measured is None or name in measured]
         sizes = self.hidden if isinstance(self.hidden, dict) else {}
         return Problem(
