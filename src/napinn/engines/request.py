@@ -15,6 +15,7 @@ from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
 from napinn.problem.file.binding import check_in_box
 from napinn.problem.tables import Table
+from napinn.results.intervals import FEWEST_READINGS
 from napinn.results.recipe import Recipe
 from napinn.storage.settings import encode
 
@@ -108,6 +109,17 @@ def table_arrays(tables: Mapping[str, Table]) -> dict[str, Any]:
     arrays = {f"{name}.values": table.values for name, table in tables.items()}
     axes = {f"{name}.axis{i}": axis for name, table in tables.items() for i, axis in enumerate(table.axes)}
     return arrays | axes
+
+
+def check_enough_for_intervals(readings: Readings) -> None:
+    """Refuse readings that are too few for intervals, before any training.
+
+    :param readings: Those of the fit."""
+    if len(readings) < FEWEST_READINGS:
+        raise InputError(
+            f"{readings.source} holds {len(readings)} reading(s), and intervals need {FEWEST_READINGS}: "
+            "one has to be left out at a time."
+        )
 
 
 def check_readings(problem: Problem, readings: Readings, double: bool = False) -> None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
 PARQUET = frozenset({".parquet", ".pq"})
 NETCDF = frozenset({".nc", ".nc4", ".cdf"})
-WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
-"""Endings of tables that napinn writes."""
 KNOWN = ".csv, .tsv, .parquet, .nc, .npz or .mat"
 
 

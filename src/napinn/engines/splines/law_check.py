@@ -19,9 +19,11 @@ from napinn.results.intervals import Interval
 
 FEWEST = 80
 """Readings a field below which two modes cannot be distinguished from chance."""
-CLEAR = 25.0
-"""Nats on unseen misfits. It rests on about eight decays: noise of one mode gained at most 8, noise of two modes 80 and
-more. A lower limit doubts sound fits with outliers, a higher one misses modes that are close together."""
+CLEAR = 12.0
+"""Nats on unseen misfits. In twelve draws each of 80 to 200 misfits, with and without 10 % gross errors, Gaussian,
+Laplace and Student's noise gained at most 11. Two modes of unequal weight, 20 deviations apart, gained 21 and more with
+100 misfits, and 6 apart half of the time 18 and more. Skewed and uniform noise gained up to 28: there a doubt follows
+only where the learned law moves an unknown out of its interval, as everywhere."""
 MOST_AXES = 2
 """With more, the steps under a learned law take as long as the fit."""
 
@@ -37,7 +39,7 @@ def doubt_of_law(point: Point, least: Units, intervals: Mapping[str, Interval]) 
     if (
         task.dimensions > MOST_AXES
         or any(isinstance(law, Mixture) for law in point.state.laws)
-        or not _multimodal(point)
+        or not _differs(point)
     ):
         return None
     learned = learn_law(point, least, lambda *_: None, enough=FEWEST)
@@ -49,14 +51,14 @@ def doubt_of_law(point: Point, least: Units, intervals: Mapping[str, Interval]) 
         return None
     changes = ", ".join(f"'{name}' from {before[name]:.4g} to {after[name]:.4g}" for name in moved)
     return (
-        f"The misfits have several modes, and a noise law that is learned from them moves {changes}; with so few "
-        "readings neither value is reliable. Take more readings, or correct those of one of the modes."
+        f"The misfits have several modes or are skewed, and a noise law that is learned from them moves {changes}; with "
+        "so few readings neither value is reliable. Take more readings, or correct those of one of the modes."
     )
 
 
-def _multimodal(point: Point) -> bool:
-    """Whether the misfits of some noise group clearly have several modes: a law that is learned from one half of them
-    makes the other half likelier than a law of one mode does."""
+def _differs(point: Point) -> bool:
+    """Whether the misfits of some noise group clearly have another law than one symmetric mode: a law that is learned
+    from one half of them makes the other half likelier."""
     system = point.system
     learn, standard = LEARNERS.get(system.task.density), system.standardised(point.state)
     if learn is None:
