@@ -36,11 +36,7 @@ def doubt_of_law(point: Point, least: Units, intervals: Mapping[str, Interval]) 
         least: units of the smoothed field, as the fit used them.
         intervals: those of the unknowns."""
     task = point.system.task
-    if (
-        task.dimensions > MOST_AXES
-        or any(isinstance(law, Mixture) for law in point.state.laws)
-        or not _differs(point)
-    ):
+    if task.dimensions > MOST_AXES or any(isinstance(law, Mixture) for law in point.state.laws) or not _differs(point):
         return None
     learned = learn_law(point, least, lambda *_: None, enough=FEWEST)
     before, after = (
