@@ -47,8 +47,8 @@ def doubt_of_law(point: Point, least: Units, intervals: Mapping[str, Interval]) 
         return None
     changes = ", ".join(f"'{name}' from {before[name]:.4g} to {after[name]:.4g}" for name in moved)
     return (
-        f"The misfits have several modes or are skewed, and a noise law that is learned from them moves {changes}; with "
-        "so few readings neither value is reliable. Take more readings, or correct those of one of the modes."
+        f"The misfits have several modes or are skewed, and a noise law that is learned from them moves {changes}; "
+        "with so few readings neither value is reliable. Take more readings, or correct those of one of the modes."
     )
 
 
