@@ -299,6 +299,7 @@ def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):
 
 REFUSALS = """
 import sys
+import zipfile
 from pathlib import Path
 from napinn.cli.main import run
 
@@ -313,8 +314,12 @@ def refused(words, *unneeded):
 
 Path("r.csv").write_text("t,u\\n0,1\\n1,x\\n")
 Path("p.yaml").write_text("coordinates: {t: [0, 3]")
+Path("torn").mkdir()
+Path("torn/result.json").write_text('{"format": 2}')
+Path("torn/model.npz").write_text("PK")
 Path("run").mkdir()
 Path("run/result.json").write_text('{"format": 2}')
+zipfile.ZipFile("run/model.npz", "w").close()
 Path("run/request.json").write_text('{"format": 2, "wishes": {"inputs": ["../r.csv"]}}')
 equation = ["-e", "u_t = -k*u", "--unknown", "k"]
 for words in (
@@ -323,7 +328,7 @@ for words in (
     ["report", "run", "-o", "run/readings.csv"], ["report", "run", "-o", "r.csv"], ["new", "p.yaml"],
     ["export", "run", "--what", "readings", "-o", "r.csv", "--overwrite"], ["simulate", "burgers", "-o", "r.csv"],
     ["predict", "run", "--grid", "3", "-o", "r.csv", "--overwrite"], ["bundle", "run", "-o", "run/result.json"],
-    ["schema", "-o", "p.yaml"], ["discover", "r.csv", "-o", "run"], ["demo", "-o", "run"],
+    ["schema", "-o", "p.yaml"], ["verify", "torn"], ["discover", "r.csv", "-o", "run"], ["demo", "-o", "run"],
     ["rerun", "run", "-o", "run"], ["compare", "run", "run", "-o", "run"], ["fit", "r.csv", *equation, "-o", "run"],
     ["reproduce", "main", "-o", "run"],
     ["compare", "p.yaml", "nowhere.csv"], ["verify", "."], ["plot", ".", "-o", "x.png"], ["reproduce", "nothing"],

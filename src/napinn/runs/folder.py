@@ -51,11 +51,11 @@ from napinn.storage.atomic import atomic_path, write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
 from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
 from napinn.storage.folders import check_folder
-from napinn.storage.json_files import FORMAT, RESULT, as_json, read_settings
+from napinn.storage.json_files import FORMAT, MODEL, RESULT, as_json, read_settings
 from napinn.storage.lock import LOCK, held
 from napinn.storage.settings import encode
 
-MODEL, CERTAINTY = "model.npz", "certainty.npz"
+CERTAINTY = "certainty.npz"
 PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 

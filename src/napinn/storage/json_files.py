@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from napinn.errors import InputError, nearest
 
 FORMAT = 2
 """The format of the files of a run; a run of another format is refused."""
-RESULT = "result.json"
-"""Stands in the folder of a finished run."""
+RESULT, MODEL = "result.json", "model.npz"
+"""Stand in the folder of a finished run."""
 LARGEST_JSON = 64 * 2**20
 """Bytes: no run of napinn writes a JSON file as large as this."""
 
@@ -61,6 +62,9 @@ def _meant(folder: Path) -> str:
 def check_finished(folder: Path) -> None:
     """Refuse a folder without a finished run before anything that reads one is loaded."""
     read_settings(folder / RESULT)
+    # A pipe would be waited for.
+    if not ((folder / MODEL).is_file() and zipfile.is_zipfile(folder / MODEL)):
+        raise InputError(f"{folder / MODEL} cannot be read as the arrays of a model.")
 
 
 def as_json(content: Mapping[str, Any]) -> str:
