@@ -2,11 +2,14 @@
 
     python benchmarks/coverage.py                       # all cases that are not in the result file yet
     python benchmarks/coverage.py rod plate --again     # these, again
+    python benchmarks/coverage.py --first 12            # twelve fresh cases of each, numbered from 12
     python benchmarks/coverage.py --summary             # only the table
 
 Every case draws its coefficients, noise law (of five), noise level (2 to 6 % of the field's variation) and share of
 gross errors (0 to 8 %). The truth makes the readings and is compared with at the end; nothing else knows it. Between
-90 and 99 % of the intervals should hold the truth, in each kind and in all. Writes `benchmarks/results/coverage.json`.
+90 and 99 % of the intervals should hold the truth, in each kind and in all. The rule that widens intervals where the
+equations are not met was made on cases 0 to 11; cases from 12 on shaped nothing and are counted apart. Writes
+`benchmarks/results/coverage.json`.
 """
 
 import argparse
@@ -25,6 +28,8 @@ from napinn.studies.paper.provenance import provenance
 RESULT = Path(__file__).parent / "results" / "coverage.json"
 CASES = 12
 """Of each problem."""
+SEEN = 12
+"""Cases of lower numbers shaped a rule."""
 
 
 def run(name: str, case: int) -> dict[str, Any]:
@@ -84,13 +89,18 @@ def summary(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     kinds = dict.fromkeys(row["kind"] for row in everything)
     lines = [line(name, cases) for name, cases in by_problem.items()]
     lines += [line(f"kind: {kind}", [row for row in everything if row["kind"] == kind]) for kind in kinds]
+    parts = {"in sample": [], "out of sample": []}
+    for cases in rows.values():
+        for case, row in cases.items():
+            parts["in sample" if int(case) < SEEN else "out of sample"].append(row)
+    lines += [line(part, those) for part, those in parts.items() if those]
     return [*lines, line("all", everything)]
 
 
-def main(names: list[str], cases: int, again: bool, only_summary: bool, out: Path) -> None:
+def main(names: list[str], first: int, cases: int, again: bool, only_summary: bool, out: Path) -> None:
     rows: dict[str, Any] = json.loads(out.read_text())["rows"] if out.exists() else {}
     for name in [] if only_summary else names or PROBLEMS:
-        for case in range(cases):
+        for case in range(first, first + cases):
             if str(case) in rows.get(name, {}) and not again:
                 continue
             rows.setdefault(name, {})[str(case)] = row = run(name, case)
@@ -105,9 +115,10 @@ def main(names: list[str], cases: int, again: bool, only_summary: bool, out: Pat
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[[], *PROBLEMS], help="problems; default all")
-    parser.add_argument("--cases", type=int, default=CASES, help="of each problem, from 0")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--cases", type=int, default=CASES, help="how many of each problem")
     parser.add_argument("--again", action="store_true", help="also those that are in the result file")
     parser.add_argument("--summary", action="store_true", help="only print the table")
     parser.add_argument("--out", type=Path, default=RESULT)
     given = parser.parse_args()
-    main(list(given.names), given.cases, given.again, given.summary, given.out)
+    main(list(given.names), given.first, given.cases, given.again, given.summary, given.out)

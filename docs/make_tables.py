@@ -252,6 +252,18 @@ def _held(fits: list[dict[str, Any]]) -> str:
     return f"{sum(held)} of {len(held)}" + (f" ({100 * sum(held) / len(held):.0f} %)" if held else "")
 
 
+def coverage() -> Iterator[str]:
+    """How many intervals hold the truth, by kind of problem, in the cases that shaped a rule and in fresh ones."""
+    content = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))
+    rows = [(int(case) >= 12, row) for cases in content["rows"].values() for case, row in cases.items()]
+    yield "| kind | cases 0 to 11 | cases from 12 on | of these trusted |"
+    yield "|---|---|---|---|"
+    for kind in [*dict.fromkeys(row["kind"] for _, row in rows), "all"]:
+        mine = [(new, row) for new, row in rows if kind in (row["kind"], "all")]
+        seen, fresh = [row for new, row in mine if not new], [row for new, row in mine if new]
+        yield f"| {kind} | {_held(seen)} | {_held(fresh)} | {_held([row for row in fresh if row['trusted']])} |"
+
+
 def faults_of_fits() -> Iterator[str]:
     """How often each of five faults was named rightly, with the field nearly known and with fitted fields."""
     study = json.loads((RESULTS / "sensor_faults.json").read_text(encoding="utf-8"))
@@ -487,6 +499,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         compiler_versions,
         sensor_faults,
         unseen,
+        coverage,
         faults_of_fits,
         experiments,
         experiments_together,

@@ -312,6 +312,7 @@ def test_what_there_is_comes_as_a_table_or_as_json(monkeypatch, capfd):
 
 REFUSALS = """
 import sys
+import zipfile
 from pathlib import Path
 from napinn.cli.main import run
 
@@ -326,10 +327,23 @@ def refused(words, *unneeded):
 
 Path("r.csv").write_text("t,u\\n0,1\\n1,x\\n")
 Path("p.yaml").write_text("coordinates: {t: [0, 3]")
+Path("torn").mkdir()
+Path("torn/result.json").write_text('{"format": 2}')
+Path("torn/model.npz").write_text("PK")
+Path("run").mkdir()
+Path("run/result.json").write_text('{"format": 2}')
+zipfile.ZipFile("run/model.npz", "w").close()
+Path("run/request.json").write_text('{"format": 2, "wishes": {"inputs": ["../r.csv"]}}')
 equation = ["-e", "u_t = -k*u", "--unknown", "k"]
 for words in (
     ["fit", "r.csv"], ["fit", "nowhere.csv", *equation], ["fit", "r.csv", *equation, "--method", "nothing"],
     ["check", "p.yaml"], ["check", "nowhere.yaml", "r.csv"], ["discover", "nowhere.csv"], ["init", "nowhere.csv"],
+    ["report", "run", "-o", "run/readings.csv"], ["report", "run", "-o", "r.csv"], ["new", "p.yaml"],
+    ["export", "run", "--what", "readings", "-o", "r.csv", "--overwrite"], ["simulate", "burgers", "-o", "r.csv"],
+    ["predict", "run", "--grid", "3", "-o", "r.csv", "--overwrite"], ["bundle", "run", "-o", "run/result.json"],
+    ["schema", "-o", "p.yaml"], ["verify", "torn"], ["discover", "r.csv", "-o", "run"], ["demo", "-o", "run"],
+    ["rerun", "run", "-o", "run"], ["compare", "run", "run", "-o", "run"], ["fit", "r.csv", *equation, "-o", "run"],
+    ["reproduce", "main", "-o", "run"],
     ["compare", "p.yaml", "nowhere.csv"], ["verify", "."], ["plot", ".", "-o", "x.png"], ["reproduce", "nothing"],
 ):
     refused(words, "numpy", "pandas", "scipy", "jax")

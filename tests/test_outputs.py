@@ -19,10 +19,12 @@ from napinn.cli import main, verifying
 from napinn.diagnostics.findings import Check, CheckOutcome, Verification
 from napinn.evaluation import finishing
 from napinn.runs import pipeline
-from napinn.runs.folder import BEGUN, CERTAINTY, RESULT, prepare, read_by
+from napinn.runs.folder import CERTAINTY, RESULT, prepare
+from napinn.runs.loggers import LIVE_FILES
 from napinn.runs.verification import VERIFICATION
+from napinn.storage.folders import BEGUN, check_study_folder
 from napinn.storage.lock import LOCK, held
-from napinn.storage.outputs import RUN_FILES, output
+from napinn.storage.outputs import RUN_FILES, output, read_by
 
 PROBLEM = """coordinates: {t: [0, 3]}
 fields: [u]
@@ -94,11 +96,24 @@ def contents(folder):
         ("simulate burgers -o problem.yaml --overwrite", "ends in .csv"),
         ("simulate burgers -o readings.csv", "already exists"),
         ("simulate burgers -o .", "ends in .csv"),
+        ("discover readings.csv -o RUN", "already exists and is not empty"),
+        ("discover readings.csv -o readings.csv", "is a file; name a folder"),
+        ("demo -o RUN", "already exists and is not empty"),
+        ("rerun RUN -o RUN --overwrite", "would be lost"),
+        ("compare RUN RUN -o RUN --overwrite", "would be lost"),
+        ("fit readings.csv -p problem.yaml -o RUN", "already exists and is not empty"),
+        ("reproduce main -o RUN", "is the folder of a run"),
+        ("reproduce main -o readings.csv", "is a file; name a folder"),
+        ("reproduce main -o thesis", "holds no study of napinn"),
+        ("reproduce discovery -o readings.csv", "is no table of this study"),
+        ("init readings.csv -o problem.yaml", "already exists"),
     ],
 )
 def test_no_command_replaces_what_was_not_given_up(folder, napinn, command, said):
     (folder / "page.html").write_text("mine")
     (folder / "figure.png").write_text("mine")
+    (folder / "thesis").mkdir()
+    (folder / "thesis" / "thesis.tex").write_text("mine")
     (folder / "RUN.csv").mkdir()
     (folder / "link.csv").symlink_to("points.csv")
     (folder / "hard.csv").hardlink_to("points.csv")
@@ -169,7 +184,23 @@ def test_every_file_that_a_run_is_loaded_from_is_guarded(folder):
     assert {"result.json", "readings.csv", "model.npz"} <= names
     assert names <= RUN_FILES
     assert {*BEGUN, RESULT, CERTAINTY, VERIFICATION} <= RUN_FILES
+    assert LIVE_FILES <= BEGUN
     assert {path.name for path in read_by(folder / "RUN")} >= names
+
+
+def test_a_study_may_add_to_its_own_folder(tmp_path):
+    check_study_folder(tmp_path / "new")
+    check_study_folder(tmp_path)
+    (tmp_path / "fits").mkdir()
+    (tmp_path / "main.csv").write_text("label")
+    check_study_folder(tmp_path)
+
+
+def test_a_mistyped_run_is_told_which_one_stands_beside_it(folder, napinn):
+    for word, said in (("RUM", "RUM does not exist; did you mean 'RUN'?"), ("other", "check the path")):
+        code, _, err = napinn("report", word)
+        assert code == 2
+        assert said in err
 
 
 def test_a_failing_writer_leaves_what_was_there(tmp_path):

@@ -223,6 +223,17 @@ def test_two_narrow_peaks_are_not_taken_for_one_peak_and_its_broad_part():
     assert divergence(law, TWO) < 0.01
 
 
+@pytest.mark.parametrize("count", [400, 800])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_skewed_noise_has_a_law_with_a_location_and_symmetric_noise_has_none(count, seed):
+    """One centred component would put the field at the peak, and a nonlinear equation would shift the unknowns."""
+    random = np.random.default_rng(seed)
+    skewed = random.gamma(2.0, size=count)
+    for misfits, located in ((skewed, True), (random.laplace(size=count), False), (random.normal(size=count), False)):
+        middle = misfits - np.median(misfits)
+        assert learn_mixture(middle / deviation(middle), 0.3).located is located
+
+
 @pytest.mark.parametrize(("place", "width"), [(5.0, 0.3), (0.0, 3.0), (2.0, 2.5)])
 def test_one_peak_and_gross_errors_are_a_law_of_one_component(place, width):
     """Gross errors that lie outside the bulk, or are broad, leave the field its location."""

@@ -9,7 +9,8 @@ import pytest
 from napinn import FitStatus, InputError, Problem, Unknown, estimate_uncertainty, fit, load, save
 from napinn.engines.splines.method import bsplines
 from napinn.engines.splines.model import SplineModel
-from napinn.runs.folder import CERTAINTY, MODEL
+from napinn.runs.folder import CERTAINTY
+from napinn.storage.json_files import MODEL
 from spline_cases import decaying, fitted, small_decay
 
 

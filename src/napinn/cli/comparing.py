@@ -15,6 +15,7 @@ from napinn.cli.exit_codes import EXIT_INTERRUPTED
 from napinn.cli.inputs import read_and_print_notes
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
+from napinn.data.paths import PROBLEM_FILES
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError, storing
 from napinn.evaluation.comparison import ScoredFit, compare, ranked, score, table
@@ -24,10 +25,8 @@ from napinn.results.result import FitStatus
 from napinn.runs.folder import load, prepare
 from napinn.runs.pipeline import save_with_report
 from napinn.storage.atomic import write_atomic
+from napinn.storage.folders import COMPARISON
 from napinn.storage.lock import held
-
-WHOLE = "comparison.csv"
-PROBLEM_FILES = (".yaml", ".yml")
 
 
 def compare_command(
@@ -38,13 +37,13 @@ def compare_command(
         scored, how = _methods(*_files(paths), choices, seed, out, overwrite)
     else:
         scored, how = _runs(paths)
-        prepare(out, overwrite, WHOLE, paths)
+        prepare(out, overwrite, COMPARISON, paths)
     # Matplotlib takes a second to import, which a refusal should not wait for.
     from napinn.report.figures import save as save_figure
     from napinn.report.side_by_side import draw_comparison
 
     with storing(f"the comparison could not be written to {out}"):
-        write_atomic(out / WHOLE, csv_text(table(scored)))
+        write_atomic(out / COMPARISON, csv_text(table(scored)))
         save_figure(draw_comparison(scored), out / "comparison.png")
     if as_json:
         print(json.dumps({"how": how, "folder": str(out), "rows": [each.row() for each in scored]}))  # noqa: T201
@@ -75,7 +74,7 @@ def _methods(
     found = read_and_print_notes(problem, [readings], Console(stderr=True))
     check_in_box(found.readings, found.problem)
     recipes = {name: choice.make() for name, choice in choices.items()}
-    prepare(out, overwrite, WHOLE, found.files)
+    prepare(out, overwrite, COMPARISON, found.files)
     with held(out), ExitStack() as displays:
 
         def progress(name: str) -> Callable[[Snapshot], None]:
@@ -121,4 +120,6 @@ def _show(scored: Sequence[ScoredFit], how: str, out: Path, console: Console) ->
         )  # fmt: skip
     console.print_whole(shown)
     console.print(escape(f"misfit and log-density: medians; {how}"), soft_wrap=True, highlight=False)
-    console.print(escape(f"table {out / WHOLE}, picture {out / 'comparison.png'}"), soft_wrap=True, highlight=False)
+    console.print(
+        escape(f"table {out / COMPARISON}, picture {out / 'comparison.png'}"), soft_wrap=True, highlight=False
+    )

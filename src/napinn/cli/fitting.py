@@ -12,16 +12,16 @@ from napinn.engines.request import Request
 from napinn.errors import InputError
 from napinn.problem.file import Inputs
 from napinn.problem.file.joined import run_name
-from napinn.runs.pipeline import PipelineOptions, check_options, run_request
+from napinn.runs.pipeline import PipelineOptions, check_extras, run_request
 
 
 def fit_command(
     found: Inputs, readings: Sequence[Path], choice: Choice, seed: int, out: Path | None, options: PipelineOptions,
     output: OutputOptions,
 ) -> int:  # fmt: skip
-    """What is refused is refused before the method is made, because that may load JAX."""
+    """Fit what `check_readings` has accepted. The rest is refused before the method is made, which may load JAX."""
     options = replace(options, inputs=found.files)
-    check_options(found.problem, found.readings, choice.in_double, options)
+    check_extras(options)
     if found.problem.spline_only is not None and METHODS[choice.name].steps:
         raise InputError(f"{found.problem.spline_only}, which only --method splines can fit with.")
     folder = out or Path("runs") / run_name(readings)

@@ -11,8 +11,10 @@ import typer
 
 from napinn.cli.commands import command
 from napinn.cli.options import FieldName, Flags, Json, NoOpen, Port, Replace, Run
+from napinn.data.paths import TABLE_FILES
 from napinn.errors import InputError
 from napinn.storage.json_files import check_finished
+from napinn.storage.outputs import output, read_by
 
 
 @command
@@ -92,9 +94,10 @@ def predict(
     if (at is None) == (grid is None):
         raise InputError("give either --at POINTS or --grid NODES, and not both.")
     check_finished(run)
+    file = output(out, TABLE_FILES, overwrite=overwrite, reads=[*read_by(run), *([at] if at is not None else [])])
     from napinn.cli.predicting import predict_command
 
-    predict_command(run, at, grid, out, overwrite, json)
+    predict_command(run, at, grid, file, json)
 
 
 @command

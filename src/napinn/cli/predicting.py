@@ -6,18 +6,16 @@ from pathlib import Path
 from rich.markup import escape
 
 from napinn.cli.console import Console
-from napinn.data.formats import WRITTEN, read_file, write_table
+from napinn.data.formats import read_file, write_table
 from napinn.data.formats.sizes import LARGEST_TABLE, check_file
 from napinn.data.readings import with_numbers
 from napinn.errors import InputError
 from napinn.results.prediction import coordinates_of, outside_box, predict
-from napinn.runs.folder import load, read_by
-from napinn.storage.outputs import output
+from napinn.runs.folder import load
+from napinn.storage.outputs import Output
 
 
-def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    reads = [*read_by(run), *([at] if at is not None else [])]
-    file = output(out, WRITTEN, overwrite=overwrite, reads=reads)
+def predict_command(run: Path, at: Path | None, grid: int | None, file: Output, as_json: bool) -> None:
     if at is not None:
         # Before the run is loaded, because its network may have to import JAX.
         check_file(at, "table")
@@ -37,14 +35,14 @@ def predict_command(run: Path, at: Path | None, grid: int | None, out: Path, ove
         found = result.grid(grid or 0)
     file.write(lambda beside: write_table(found, beside))
     units = {name: unit for name in result.problem.outputs if (unit := result.problem.unit_of(name))}
-    summary = {"file": str(out), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
+    summary = {"file": str(file.path), "points": count, "fields": list(result.problem.outputs), "outside": beyond}
     summary |= {"units": units} if units else {}
     if as_json:
         print(json.dumps(summary))  # noqa: T201
         return
     console = Console()
     named = ", ".join(f"{name} [{units[name]}]" if name in units else name for name in result.problem.outputs)
-    console.print(escape(f"{count} points of {named}: {out}"), highlight=False, soft_wrap=True)
+    console.print(escape(f"{count} points of {named}: {file.path}"), highlight=False, soft_wrap=True)
     if beyond:
         console.print(
             f"{beyond} of them lie outside the problem's box, where nothing was learned.",

@@ -14,13 +14,13 @@ from napinn.cli.running import OutputOptions, display, exit_code, print_result
 from napinn.engines.description import versions
 from napinn.errors import InputError
 from napinn.evaluation.agreement import agreement
-from napinn.runs.folder import RESULT, read_by
+from napinn.runs.folder import RESULT
 from napinn.runs.loggers import LOG
 from napinn.runs.pipeline import rerun, resume_run
 from napinn.runs.request import MANY_READINGS, READINGS, REQUEST
 from napinn.runs.verification import VERIFICATION
 from napinn.storage.json_files import check_run, read_settings
-from napinn.storage.outputs import output
+from napinn.storage.outputs import Output
 
 LOG_LINES = 400
 BUNDLED = (RESULT, REQUEST, VERIFICATION, "history.csv", "progress.json")
@@ -57,14 +57,13 @@ def _sentences(agreed: dict[str, Any], out: Path) -> list[str]:
     return [*lines, f"run folder {out}"]
 
 
-def bundle_command(run: Path, out: Path, with_data: bool, overwrite: bool) -> None:
+def bundle_command(run: Path, file: Output, with_data: bool) -> None:
     """Only files of these names go in, so a link in the folder cannot bring another file along."""
     names = [*BUNDLED, *([READINGS, MANY_READINGS] if with_data else [])]
     found = [run / name for name in names if (run / name).is_file() and not (run / name).is_symlink()]
     if not any(path.name in (RESULT, REQUEST) for path in found):
         check_run(run)
         raise InputError(f"{run} is not the folder of a run: it has neither {RESULT} nor {REQUEST}.")
-    file = output(out, (".zip",), overwrite=overwrite, reads=read_by(run))
 
     def pack(beside: Path) -> None:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -75,7 +74,9 @@ def bundle_command(run: Path, out: Path, with_data: bool, overwrite: bool) -> No
 
     file.write(pack)
     data = "with your readings" if with_data else "without your readings"
-    Console().print(escape(f"{out}: settings, versions, history and log, {data}"), soft_wrap=True, highlight=False)
+    Console().print(
+        escape(f"{file.path}: settings, versions, history and log, {data}"), soft_wrap=True, highlight=False
+    )
 
 
 def _last_lines(path: Path) -> str:

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from napinn.cli.console import Console
 from napinn.errors import InputError, nearest
-from napinn.storage.outputs import check_ending, output
+from napinn.storage.outputs import output, read_by
 
 REPORT_FILES = (".html", ".htm")
 FIGURE_FILES = (".png", ".pdf", ".svg")
@@ -26,13 +26,12 @@ Named = TypeVar("Named")
 def report_command(run: Path, out: Path | None, overwrite: bool, as_json: bool) -> None:
     own = run / "report.html"
     path = out or own
-    check_ending(path, REPORT_FILES)
+    file = output(path, REPORT_FILES, overwrite=overwrite, reads=read_by(run), own=own)
     from napinn.discovery.files import read_discovery
     from napinn.report.html import write_report
-    from napinn.runs.folder import load, read_by
+    from napinn.runs.folder import load
     from napinn.runs.verification import read_verification
 
-    file = output(path, REPORT_FILES, overwrite=overwrite, reads=read_by(run), own=own)
     result = load(run)
     verification = read_verification(run)
     found = read_discovery(run)
@@ -41,23 +40,21 @@ def report_command(run: Path, out: Path | None, overwrite: bool, as_json: bool) 
 
 
 def plot_command(run: Path, what: str, field: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    check_ending(out, FIGURE_FILES)
+    file = output(out, FIGURE_FILES, overwrite=overwrite, reads=read_by(run))
     from napinn.report.figures import save
     from napinn.report.plot import FIGURES
-    from napinn.runs.folder import load, read_by
+    from napinn.runs.folder import load
 
     draw = _chosen(what, FIGURES, "figure")
-    file = output(out, FIGURE_FILES, overwrite=overwrite, reads=read_by(run))
     drawn = draw(load(run), field)
     file.write(lambda beside: save(drawn, beside))
     tell({"what": what, "file": str(out)}, f"{what}: {out}", as_json)
 
 
 def animate_command(run: Path, field: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    check_ending(out, ANIMATION_FILES)
-    from napinn.runs.folder import load, read_by
-
     file = output(out, ANIMATION_FILES, overwrite=overwrite, reads=read_by(run))
+    from napinn.runs.folder import load
+
     result = load(run)
     from napinn.report.animation import animate
 
@@ -68,16 +65,16 @@ def animate_command(run: Path, field: str | None, out: Path, overwrite: bool, as
 
 
 def export_command(run: Path, what: str, flags: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    check_ending(out, _chosen(what, EXPORT_FILES, "export"))
+    endings = _chosen(what, EXPORT_FILES, "export")
+    own = {"field": run / "field.nc", "readings": run / "readings.nc"}.get(what)
+    file = output(out, endings, overwrite=overwrite, reads=read_by(run), own=own)
     from napinn.data.flags import scheme_named
-    from napinn.runs.folder import load, read_by
+    from napinn.runs.folder import load
 
     if flags is not None:
         if what != "readings":
             raise InputError("--flags are written to readings only; use --what readings.")
         scheme_named(flags)
-    own = {"field": run / "field.nc", "readings": run / "readings.nc"}.get(what)
-    file = output(out, EXPORT_FILES[what], overwrite=overwrite, reads=read_by(run), own=own)
     result = load(run)
     from napinn.runs.export import EXPORTS, export_readings
 

@@ -11,7 +11,7 @@ import yaml
 from napinn.cli.console import Console
 from napinn.errors import InputError, nearest
 from napinn.problem import Problem
-from napinn.storage.outputs import output
+from napinn.storage.outputs import Output
 from napinn.studies.benchmarks.base import Benchmark
 from napinn.studies.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Fault, corrupt
 from napinn.studies.benchmarks.faults import FAULTS
@@ -63,16 +63,10 @@ def _named(word: str, table: Mapping[str, Named], kind: str) -> Named:
     return table[word]
 
 
-def simulate_command(name: str, wanted: WantedCorruption, out: Path, overwrite: bool, as_json: bool) -> None:
+def simulate_command(name: str, wanted: WantedCorruption, checked: Mapping[str, Output], as_json: bool) -> None:
+    """Write the readings of a benchmark, their labels and the problem to the files that were `checked`."""
     benchmark = _named(name, BENCHMARKS, "benchmark")()
-    endings = {"readings": (".csv", ".txt", ".dat"), "labels": (".csv",), "problem": (".yaml",)}
-    output(out, endings["readings"], overwrite=overwrite)
-    files = {
-        "readings": out,
-        "labels": out.with_suffix(".labels.csv"),
-        "problem": out.with_suffix(".problem.yaml"),
-    }
-    checked = {name: output(path, endings[name], overwrite=overwrite) for name, path in files.items()}
+    files = {kind: each.path for kind, each in checked.items()}
     corrupted = wanted.make(benchmark)
     checked["readings"].write(lambda beside: corrupted.table.to_csv(beside, index=False))
     checked["labels"].write(lambda beside: corrupted.labels.to_csv(beside, index=False))

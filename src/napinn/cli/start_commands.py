@@ -30,9 +30,11 @@ from napinn.cli.options import (
     Unknowns,
     Verbose,
 )
-from napinn.data.paths import check_exist
+from napinn.data.paths import PROBLEM_FILES, check_exist
 from napinn.errors import InputError
+from napinn.storage.folders import check_folder
 from napinn.storage.json_files import check_run
+from napinn.storage.outputs import output
 
 
 @command
@@ -47,6 +49,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Allen–Cahn with 225 sensors, strange noise and 10 % outliers: the default, naPINN and a plain PINN."""
+    check_folder(out, overwrite)
     from napinn.cli.demonstration import demo_command
 
     raise typer.Exit(demo_command(steps, full, seed, out, overwrite, json))
@@ -204,13 +207,23 @@ def fit(
     from napinn.cli.choice import Choice
 
     choice = Choice(method, backbone, density, loss, steps, double, minutes).check()
-    check_exist(*readings, *([problem] if problem else []))
+    inputs = [*readings, *([problem] if problem else [])]
+    check_exist(*inputs)
+    if out is not None:
+        check_folder(out, overwrite, inputs=inputs)
     from napinn.cli.inputs import read_and_print_notes
     from napinn.problem.file import ProblemTexts
 
     found = read_and_print_notes(
         problem or ProblemTexts(*lists), readings, Console(stderr=True, quiet=quiet), leave_out_bad
     )
+    from napinn.engines.request import check_enough_for_intervals, check_readings, check_sizes
+
+    check_readings(found.problem, found.readings, choice.in_double)
+    if choice.name == "splines":
+        check_sizes(found.problem, found.readings)
+    if intervals:
+        check_enough_for_intervals(found.readings)
     from napinn.cli.fitting import fit_command
     from napinn.cli.running import OutputOptions
     from napinn.runs.pipeline import PipelineOptions
@@ -247,7 +260,9 @@ def discover(
     json: Json = False,
 ) -> None:
     """Find which equation the readings obey, with rivals and inclusion probabilities; write a report."""
-    check_exist(readings, *([problem] if problem else []))
+    inputs = [readings, *([problem] if problem else [])]
+    check_exist(*inputs)
+    check_folder(out or Path("runs") / readings.stem, overwrite, inputs=inputs)
     from napinn.cli.discovering import discover_command
 
     lefts, candidates, certain = (tuple(given or ()) for given in (left, terms, known))
@@ -280,6 +295,7 @@ def new(
     overwrite: Replace = False,
 ) -> None:
     """Write a problem file to fill in, with every entry explained."""
+    file = output(path, PROBLEM_FILES, overwrite=overwrite)
     from napinn.cli.starting import new_command
 
-    new_command(path, overwrite)
+    new_command(file)

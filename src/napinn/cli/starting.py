@@ -5,10 +5,11 @@ from pathlib import Path
 
 from napinn.cli.console import Console
 from napinn.data.formats import read_file
+from napinn.data.paths import PROBLEM_FILES
 from napinn.errors import InputError, listed
 from napinn.problem.file.proposal import propose
 from napinn.problem.file.template import TEMPLATE, schema_text
-from napinn.storage.outputs import output
+from napinn.storage.outputs import Output, output
 
 TABLES = (".csv", ".tsv", ".parquet")
 """Endings by which `napinn init` finds a table in a folder."""
@@ -16,8 +17,9 @@ TABLES = (".csv", ".tsv", ".parquet")
 
 def init_command(readings: Path | None, path: Path, overwrite: bool) -> None:
     found = only_table(Path()) if readings is None else readings
+    file = output(path, PROBLEM_FILES, overwrite=overwrite, reads=[found])
     text = propose(read_file(found).table, found.name)
-    _write(path, text, (".yaml", ".yml"), overwrite)
+    _write(file, text)
     console = Console()
     console.print(text, end="", markup=False, highlight=False, soft_wrap=True)
     message = f"Written to {path}. Correct it, then: napinn check {shlex.quote(str(path))} {shlex.quote(str(found))}"
@@ -39,18 +41,18 @@ def only_table(folder: Path) -> Path:
     return found[0]
 
 
-def new_command(path: Path, overwrite: bool) -> None:
-    _write(path, TEMPLATE, (".yaml", ".yml"), overwrite)
-    Console().print(f"{path}: fill it in, then run: napinn check {path} readings.csv", soft_wrap=True, markup=False)
+def new_command(file: Output) -> None:
+    _write(file, TEMPLATE)
+    said = f"{file.path}: fill it in, then run: napinn check {file.path} readings.csv"
+    Console().print(said, soft_wrap=True, markup=False)
 
 
-def schema_command(path: Path | None, overwrite: bool) -> None:
-    if path is None:
+def schema_command(file: Output | None) -> None:
+    if file is None:
         print(schema_text(), end="")  # noqa: T201
     else:
-        _write(path, schema_text(), (".json",), overwrite)
+        _write(file, schema_text())
 
 
-def _write(path: Path, text: str, endings: tuple[str, ...], overwrite: bool) -> None:
-    file = output(path, endings, overwrite=overwrite)
+def _write(file: Output, text: str) -> None:
     file.write(lambda beside: beside.write_text(text, encoding="utf-8"))

@@ -11,6 +11,8 @@ import typer
 
 from napinn.cli.commands import command
 from napinn.cli.options import Json, Replace, Seed
+from napinn.storage.folders import check_study_folder
+from napinn.storage.outputs import output
 from napinn.studies.paper.names import check_study
 
 
@@ -42,10 +44,15 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Write the readings of a benchmark, its problem file and, apart, the labels that only a simulation has."""
+    files = {
+        "readings": output(out, (".csv", ".txt", ".dat"), overwrite=overwrite),
+        "labels": output(out.with_suffix(".labels.csv"), (".csv",), overwrite=overwrite),
+        "problem": output(out.with_suffix(".problem.yaml"), (".yaml",), overwrite=overwrite),
+    }
     from napinn.cli.simulating import WantedCorruption, simulate_command
 
     wanted = WantedCorruption(noise, outliers, outlier_style, tuple(fault or ()), seed)
-    simulate_command(benchmark, wanted, out, overwrite, json)
+    simulate_command(benchmark, wanted, files, json)
 
 
 @command
@@ -83,6 +90,8 @@ def reproduce(
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
     if study is not None:
         check_study(study)
+        if out is not None and study != "discovery":
+            check_study_folder(out)
     from napinn.cli.reproducing import list_command, reproduce_command
 
     if study is None:
@@ -119,6 +128,7 @@ def schema(
     overwrite: Replace = False,
 ) -> None:
     """The JSON schema of problem files, by which an editor checks and completes them."""
+    file = None if out is None else output(out, (".json",), overwrite=overwrite)
     from napinn.cli.starting import schema_command
 
-    schema_command(out, overwrite)
+    schema_command(file)

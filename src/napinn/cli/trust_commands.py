@@ -12,7 +12,9 @@ import typer
 from napinn.cli.commands import command
 from napinn.cli.options import Json, Overwrite, Quiet, Replace, Run, Seed, Steps
 from napinn.data.paths import check_exist
+from napinn.storage.folders import COMPARISON, check_folder
 from napinn.storage.json_files import check_finished, check_run
+from napinn.storage.outputs import output, read_by
 
 
 @command
@@ -66,6 +68,7 @@ def compare(
 
     choices = chosen_methods(methods, steps)
     check_exist(*paths)
+    check_folder(out, overwrite, COMPARISON, paths)
     from napinn.cli.comparing import compare_command
 
     raise typer.Exit(compare_command(paths, choices, seed, out, overwrite, json))
@@ -81,6 +84,7 @@ def rerun(
 ) -> None:
     """Repeat a finished run from its folder, and say whether the numbers agree."""
     check_finished(run)
+    check_folder(out, overwrite, inputs=[run])
     from napinn.cli.repeating import rerun_command
     from napinn.cli.running import OutputOptions
 
@@ -96,6 +100,7 @@ def bundle(
 ) -> None:
     """Settings, versions, history and the end of the log in one file, to send when something went wrong."""
     check_run(run)
+    file = output(out, (".zip",), overwrite=overwrite, reads=read_by(run))
     from napinn.cli.repeating import bundle_command
 
-    bundle_command(run, out, with_data, overwrite)
+    bundle_command(run, file, with_data)

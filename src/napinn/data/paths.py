@@ -4,6 +4,10 @@ from pathlib import Path
 
 from napinn.errors import InputError
 
+TABLE_FILES = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
+"""Endings of tables that napinn writes; without one it writes text."""
+PROBLEM_FILES = (".yaml", ".yml")
+
 
 def check_exist(*paths: Path) -> None:
     """Refuse the first path that leads nowhere.

@@ -15,9 +15,13 @@ from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
 from napinn.problem.file.binding import check_in_box
 from napinn.problem.tables import Table
+from napinn.results.intervals import FEWEST_READINGS
 from napinn.results.recipe import Recipe
 from napinn.storage.settings import encode
 
+LARGEST, LONGEST = 1e100, 1e30
+"""Of readings and of coordinates, in units of the user: squares of fourth derivatives are then within double
+precision. The least that a reading or a length of the box may be is one over it."""
 COARSEST = 1e-4
 """The least change of a coordinate that single precision holds, as a share of its range."""
 
@@ -110,6 +114,17 @@ def table_arrays(tables: Mapping[str, Table]) -> dict[str, Any]:
     return arrays | axes
 
 
+def check_enough_for_intervals(readings: Readings) -> None:
+    """Refuse readings that are too few for intervals, before any training.
+
+    :param readings: Those of the fit."""
+    if len(readings) < FEWEST_READINGS:
+        raise InputError(
+            f"{readings.source} holds {len(readings)} reading(s), and intervals need {FEWEST_READINGS}: "
+            "one has to be left out at a time."
+        )
+
+
 def check_readings(problem: Problem, readings: Readings, double: bool = False) -> None:
     """Whether these readings can be fitted, in this precision."""
     if readings.coordinates != tuple(problem.coordinates) or readings.fields != problem.fields:
@@ -117,6 +132,23 @@ def check_readings(problem: Problem, readings: Readings, double: bool = False) -
     check_in_box(readings, problem)
     if not double:
         check_single_precision(problem, readings)
+
+
+def check_sizes(problem: Problem, readings: Readings) -> None:
+    """Whether the numbers are of a size that splines can square.
+
+    :param problem: What is to be fitted.
+    :param readings: To what."""
+    for number, name in enumerate(problem.fields):
+        _check_size(f"{readings.source}: the largest reading of '{name}'", readings.of_field(number), LARGEST)
+    for name, (low, high) in problem.coordinates.items():
+        _check_size(f"{readings.source}: the length of the box along '{name}'", np.array([high - low]), LONGEST)
+
+
+def _check_size(what: str, numbers: np.ndarray, most: float) -> None:
+    size = float(np.abs(numbers).max(initial=0.0))
+    if size > most or 0.0 < size < 1.0 / most:
+        raise InputError(f"{what} is {size:.2g}; use units in which it is between {1.0 / most:g} and {most:g}.")
 
 
 def check_single_precision(problem: Problem, readings: Readings) -> None:

@@ -141,7 +141,11 @@ def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
         law = _maximised(places, counts, _first_guess(misfits, components), narrowest, tail)
         if components == 1 and _has_second_peak(law):
             continue
-        bic = float(np.sum(counts * law.loss(places))) + 0.5 * (3 * components + 3) * math.log(len(misfits))
+        loss = law.loss(places)
+        if components == 1 and _skewed_bulk(law):
+            # A law of one component is used without its skewness, so it is judged without.
+            loss = _centred(law).loss(places - _peak(law))
+        bic = float(np.sum(counts * loss)) + 0.5 * (3 * components + 3) * math.log(len(misfits))
         if bic < best_bic - BETTER:
             best, best_bic = law, bic
     assert best is not None
@@ -151,16 +155,27 @@ def learn_mixture(misfits: np.ndarray, narrowest: float) -> Mixture:
 def _has_second_peak(law: Mixture) -> bool:
     """Whether the broad component of a law of one component is a narrow peak in the bulk of the noise. Centred, such a
     law would be one wide peak in the middle, where there is no noise at all."""
+    return _skewed_bulk(law) and float(law.widths.sum()) < abs(float(law.means[0] - law.means[1]))
+
+
+def _skewed_bulk(law: Mixture) -> bool:
+    """Whether the broad component of a law of one component belongs to the bulk of the noise, and not to gross errors.
+    If it lies to one side, the noise is skewed: a law without skewness shifts the field, and with it the unknowns."""
     apart = abs(float(law.means[0] - law.means[1]))
-    return float(law.widths[1]) < 0.5 * BROAD and float(law.widths.sum()) < apart < BULK
+    return float(law.widths[1]) < 0.5 * BROAD and apart < BULK
+
+
+def _peak(law: Mixture) -> float:
+    """About where the peak is that the components of a law share."""
+    precision = law.weights / law.widths**2
+    return float(precision @ law.means) / float(precision.sum())
 
 
 def _centred(law: Mixture) -> Mixture:
-    """A law of one peak, moved so that the peak is at zero: the field has the location then.
+    """A law of one peak, moved so that the peak is at zero and symmetric about it.
 
     Its two components may share the peak with different means, so each keeps its second moment about the peak."""
-    precision = law.weights / law.widths**2
-    away = law.means - float(precision @ law.means) / float(precision.sum())
+    away = law.means - _peak(law)
     return Mixture(law.weights, np.zeros(2), np.hypot(law.widths, away), law.tail)
 
 

@@ -29,13 +29,10 @@ from napinn.results.profiles import restored as restored_profiles
 from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus
 from napinn.runs.column_units import METADATA, SENSORS, table_metadata
-from napinn.runs.loggers import LIVE_FILES, LOG, PROGRESS
+from napinn.runs.loggers import PROGRESS
 from napinn.runs.readings_file import FLAGGED, readings_dataset
 from napinn.runs.request import (
-    MANY_READINGS,
     READINGS,
-    REQUEST,
-    TABLES,
     RunExtras,
     read_extras,
     read_request,
@@ -47,63 +44,29 @@ from napinn.runs.request import (
 )
 from napinn.runs.verification import VERIFICATION
 from napinn.storage.arrays import saved_arrays, write_arrays
-from napinn.storage.atomic import UNFINISHED, atomic_path, write_atomic
+from napinn.storage.atomic import atomic_path, write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
 from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
-from napinn.storage.json_files import RESULT, as_json, read_settings
+from napinn.storage.folders import check_folder
+from napinn.storage.json_files import MODEL, RESULT, as_json, read_settings
 from napinn.storage.lock import LOCK, held
-from napinn.storage.outputs import RUN_FILES
 
-MODEL, CERTAINTY = "model.npz", "certainty.npz"
-BEGUN = LIVE_FILES | {LOCK, LOG, REQUEST, READINGS, MANY_READINGS, TABLES, CHECKPOINTS}
-"""All that the folder of a fit may hold before it has a result."""
-
-
-def read_by(run: Path) -> list[Path]:
-    """What no command may replace: the files of a run, whether they are there or not, and those it was fitted to."""
-    try:
-        named = read_extras(run).inputs
-    except InputError:
-        named = ()
-    return [*(run / name for name in sorted(RUN_FILES)), *(run / name for name in named)]
+CERTAINTY = "certainty.npz"
+PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
     """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours.
 
     What was there is removed, so none of the `inputs` may lie in it."""
+    check_folder(folder, overwrite, whole, inputs)
     try:
-        if folder.exists():
-            _clear(folder, overwrite, whole, inputs)
+        if folder.exists() and any(folder.iterdir()):
+            with held(folder):
+                _empty(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
-
-
-def _clear(folder: Path, overwrite: bool, whole: str, inputs: Sequence[Path]) -> None:
-    if not folder.is_dir():
-        raise InputError(f"{folder} is a file; name a folder for the run.")
-    if any(folder.iterdir()):
-        _check_outside(folder, inputs)
-        if not overwrite:
-            raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
-        if not ((folder / whole).exists() or _only_begun(folder)):
-            raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
-        with held(folder):
-            _empty(folder)
-
-
-def _check_outside(folder: Path, inputs: Sequence[Path]) -> None:
-    for path in inputs:
-        if path.resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{path} would be lost if {folder} were overwritten; name another folder with --out.")
-
-
-def _only_begun(folder: Path) -> bool:
-    """Whether a folder holds the sign of a running fit and nothing but what such a fit writes: one that was killed."""
-    found = {path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED)}
-    # The lock is the first that a fit writes, while its method is made; other files beside it need a better sign.
-    return found == {LOCK} or (bool({PROGRESS, REQUEST} & found) and found <= BEGUN)
 
 
 def _empty(folder: Path) -> None:

@@ -19,7 +19,7 @@ from napinn.diagnostics.status import with_uncertainty
 from napinn.engines.base import Progress, RunOptions
 from napinn.engines.catalogue import DEFAULT, METHODS
 from napinn.engines.fitting import fit_request, inputs_of, shown_progress
-from napinn.engines.request import Request, check_readings
+from napinn.engines.request import Request, check_enough_for_intervals, check_readings
 from napinn.errors import InputError, StorageError, storing
 from napinn.evaluation.finishing import UNFINISHED, best_of, with_discrepancy, with_intervals, with_profiles
 from napinn.evaluation.intervals import estimate_uncertainty
@@ -28,7 +28,6 @@ from napinn.problem import Problem
 from napinn.problem.file import Source
 from napinn.report.html import write_report
 from napinn.report.truth import Truth
-from napinn.results.intervals import FEWEST_READINGS
 from napinn.results.recipe import Recipe
 from napinn.results.result import FitResult, FitStatus
 from napinn.runs.folder import RESULT, begin, load, prepare, save
@@ -142,15 +141,19 @@ def check_options(problem: Problem, readings: Readings, double: bool, options: P
     :param readings: To what; whether they lie in the box is checked here, once for the whole run.
     :param double: Whether the method computes in float64.
     :param options: What is asked for beside the fit."""
+    check_extras(options)
+    check_readings(problem, readings, double)
+    if options.intervals:
+        check_enough_for_intervals(readings)
+
+
+def check_extras(options: PipelineOptions) -> None:
+    """Refuse loggers and quality flags that do not exist.
+
+    :param options: What is asked for beside the fit."""
     check_loggers(options.logs)
     if options.flags is not None:
         scheme_named(options.flags)
-    check_readings(problem, readings, double)
-    if options.intervals and len(readings) < FEWEST_READINGS:
-        raise InputError(
-            f"{readings.source} holds {len(readings)} reading(s), and intervals need {FEWEST_READINGS}: "
-            "one has to be left out at a time."
-        )
 
 
 def run_request(make: Callable[[], Request], folder: Path, options: PipelineOptions, display: Display) -> Finished:

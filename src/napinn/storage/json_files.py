@@ -2,16 +2,17 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from napinn.errors import InputError
+from napinn.errors import InputError, nearest
 
 FORMAT = 2
 """The format of the files of a run; a run of another format is refused."""
-RESULT = "result.json"
-"""Stands in the folder of a finished run."""
+RESULT, MODEL = "result.json", "model.npz"
+"""Stand in the folder of a finished run."""
 LARGEST_JSON = 64 * 2**20
 """Bytes: no run of napinn writes a JSON file as large as this."""
 
@@ -43,14 +44,27 @@ def read_settings(path: Path) -> dict[str, Any]:
 def check_run(folder: Path) -> None:
     """Tell a mistyped name from a folder that holds no run."""
     if not os.path.lexists(folder):
-        raise InputError(f"{folder} does not exist; check the path of the run folder.")
+        raise InputError(f"{folder} does not exist; {_meant(folder)}")
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; give the run folder.")
+
+
+def _meant(folder: Path) -> str:
+    """A clause that names the run which stands beside a mistyped one, by the most similar name."""
+    try:
+        runs = [path.name for path in folder.parent.iterdir() if (path / RESULT).is_file()]
+    except (OSError, ValueError):
+        runs = []
+    clause = nearest(folder.name, runs)
+    return clause if clause.startswith("did you mean") else "check the path of the run folder."
 
 
 def check_finished(folder: Path) -> None:
     """Refuse a folder without a finished run before anything that reads one is loaded."""
     read_settings(folder / RESULT)
+    # A pipe would be waited for.
+    if not ((folder / MODEL).is_file() and zipfile.is_zipfile(folder / MODEL)):
+        raise InputError(f"{folder / MODEL} cannot be read as the arrays of a model.")
 
 
 def as_json(content: Mapping[str, Any]) -> str:

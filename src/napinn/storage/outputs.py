@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from napinn.errors import InputError
 from napinn.storage.atomic import atomic_path
+from napinn.storage.json_files import read_settings
 
 Written = TypeVar("Written")
 RUN_FILES = frozenset(
@@ -25,6 +26,16 @@ RUN_FILES = frozenset(
 """What a run is read from, or what only its fit can write; `run_folder` writes them."""
 RUN_MARKS = ("result.json", "request.json")
 """A folder that holds one of these is that of a run."""
+
+
+def read_by(run: Path) -> list[Path]:
+    """What no command may replace: the files of a run, whether they are there or not, and those it was fitted to."""
+    try:
+        named = read_settings(run / "request.json")["wishes"]["inputs"]
+        inputs = [run / name for name in named if isinstance(name, str)]
+    except (InputError, KeyError, TypeError):
+        inputs = []
+    return [*(run / name for name in sorted(RUN_FILES)), *inputs]
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,13 @@ memory."""
 
 from napinn.data.formats.arrays import ArrayName, npz_shapes, read_mat, read_npz
 from napinn.data.formats.csv import PLAIN, csv_text, read_csv, read_text
-from napinn.data.formats.files import ENDINGS, WRITTEN, Sheet, read_file, write_table
+from napinn.data.formats.files import ENDINGS, Sheet, read_file, write_table
 from napinn.data.formats.netcdf import read_netcdf, rows_of_dataset
 from napinn.data.formats.parquet import read_parquet
 
 __all__ = [
     "ENDINGS",
     "PLAIN",
-    "WRITTEN",
     "ArrayName",
     "Sheet",
     "csv_text",

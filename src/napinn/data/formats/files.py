@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 TEXT = frozenset({".csv", ".tsv", ".txt", ".dat", ""})
 PARQUET = frozenset({".parquet", ".pq"})
 NETCDF = frozenset({".nc", ".nc4", ".cdf"})
-WRITTEN = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", "")
-"""Endings of tables that napinn writes."""
 ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".parquet", ".pq", ".nc", ".nc4", ".cdf", ".npz", ".mat")
 """Endings of tables that napinn reads."""
 WORKBOOKS = frozenset({".xlsx", ".xls", ".xlsm", ".ods", ".numbers"})

@@ -10,7 +10,7 @@ import pandas as pd
 from napinn.data.readings import Readings
 from napinn.diagnostics.sensors import judge_sensors, noisy_scales
 from napinn.engines.base import Backend, Estimate, RunOptions
-from napinn.engines.request import Request
+from napinn.engines.request import Request, check_sizes
 from napinn.engines.snapshot import Snapshot
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
@@ -98,9 +98,6 @@ MOST_DIMENSIONS = 3
 """With four, the bandwidth of a tensor-product basis does not fit into memory on any useful mesh."""
 FEWEST = 3
 """Readings: one to hold out and two to smooth while the first mesh is chosen."""
-LARGEST, LONGEST = 1e100, 1e30
-"""Of readings and of coordinates, in units of the user: squares of fourth derivatives are then within double
-precision. The least that a reading or a length of the box may be is one over it."""
 TOO_LARGE = "the readings and the mesh that they need are too many for splines"
 
 
@@ -109,16 +106,7 @@ def check_splines(problem: Problem, readings: Readings) -> None:
     reason = refusal(problem, readings)
     if reason is not None:
         raise InputError(f"{reason}; use --method law_pinn.")
-    for number, name in enumerate(problem.fields):
-        _check_size(f"{readings.source}: the largest reading of '{name}'", readings.of_field(number), LARGEST)
-    for name, (low, high) in problem.coordinates.items():
-        _check_size(f"{readings.source}: the length of the box along '{name}'", np.array([high - low]), LONGEST)
-
-
-def _check_size(what: str, numbers: np.ndarray, most: float) -> None:
-    size = float(np.abs(numbers).max(initial=0.0))
-    if size > most or 0.0 < size < 1.0 / most:
-        raise InputError(f"{what} is {size:.2g}; use units in which it is between {1.0 / most:g} and {most:g}.")
+    check_sizes(problem, readings)
 
 
 def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit | None]:

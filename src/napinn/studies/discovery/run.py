@@ -139,10 +139,16 @@ def score(
 
 
 def known_rows(path: Path) -> set[tuple[str, ...]]:
+    """The cases that a file has already. A file of anything else is refused, because rows would be added to it."""
     if not path.exists():
         return set()
-    with path.open(newline="", encoding="utf-8") as file:
-        return {tuple(row[name] for name in KEYS) for row in csv.DictReader(file)}
+    if not path.is_file():
+        raise InputError(f"{path} is not a plain file; name another file for the rows of the study.")
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        rows = csv.DictReader(file)
+        if not set(KEYS) <= set(rows.fieldnames or ()):
+            raise InputError(f"{path} is no table of this study; name another file.")
+        return {tuple(row[name] for name in KEYS) for row in rows}
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
