@@ -52,7 +52,6 @@ from napinn.storage.json_files import MODEL, RESULT, as_json, read_settings
 from napinn.storage.lock import LOCK, held
 
 CERTAINTY = "certainty.npz"
-PACKAGES = ("napinn", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
