@@ -8,7 +8,9 @@ import pytest
 
 import napinn
 from napinn.cli.main import run as main
+from napinn.discovery.bumps import bumps_for
 from napinn.discovery.discover import SURE_FIELD
+from napinn.discovery.local_means import LocalMeans
 from napinn.discovery.polynomial import factor_between
 from napinn.discovery.posedness import ill_posed
 from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
@@ -16,7 +18,7 @@ from napinn.discovery.search import WORTH, charge, worthwhile
 from napinn.discovery.smooth import smooth_field
 from napinn.discovery.smoother import Measured
 from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, split_terms
-from napinn.discovery.weak import WeakForm, bumps_for
+from napinn.discovery.weak import WeakForm
 from napinn.errors import InputError
 from napinn.problem.equations import Names
 
@@ -139,12 +141,13 @@ def test_gaps_between_readings_are_not_taken_for_zeros():
     """Local means give a constant back wherever readings are, and none where no reading is within reach."""
     bumps = bumps_for((0.0,), (1.0,), (16,), (2,))
     points = np.concatenate([np.random.default_rng(0).uniform(0.0, 0.6, (40, 1)), [[0.0], [1.0]]])
-    means = bumps.local_means(points)
-    found = means(np.full(42, 3.0))
+    means = LocalMeans(bumps, points)
+    every = np.ones(42, bool)
+    found = means(np.full(42, 3.0), every)
     assert set(np.round(found, 9)) == {0.0, 3.0}
     assert found[bumps.places[0] < 0.55] == pytest.approx(3.0)
     assert means(np.full(42, 3.0), points[:, 0] > 0.3)[0] == 0.0
-    assert means.volumes().sum() == pytest.approx(np.count_nonzero(found) * bumps.spacing[0])
+    assert means.volumes(every).sum() == pytest.approx(np.count_nonzero(found) * bumps.spacing[0])
 
 
 # ---- selection -------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def _terms(equation: FoundEquation) -> Table:
     table = Table(f"terms of {equation.left}", "coefficient", "95 % interval", "inclusion", box=None)
     for term in equation.terms:
         table.add_row(
-            escape(term.text), f"{term.coefficient:.5g}", f"{term.low:.4g} … {term.high:.4g}", f"{term.inclusion:.2f}"
+            escape(term.text), f"{term.coefficient:.5g}", f"{term.low:.4g} … {term.high:.4g}", term.shown_inclusion
         )
     return table
 

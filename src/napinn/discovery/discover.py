@@ -10,17 +10,17 @@ import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from napinn.data.readings import Readings, time_axis
 from napinn.discovery.batches import chosen_terms, refit_in_batches
+from napinn.discovery.bumps import bumps_for
 from napinn.discovery.fields import measured_of
 from napinn.discovery.found import Discovery, FoundEquation, FoundTerm, Rival
 from napinn.discovery.joint import Frame, Refitted
-from napinn.discovery.search import Evidence, Search, Wanted, search
+from napinn.discovery.search import Evidence, Search, Wanted, charge, search
 from napinn.discovery.smooth import smooth_field
 from napinn.discovery.terms import Term, default_terms, left_side, read_term, read_terms, spell
-from napinn.discovery.weak import bumps_for
 from napinn.errors import InputError
 from napinn.problem.equations import Derivative, Names, show
 from napinn.problem.equations.tree import walk
@@ -239,7 +239,7 @@ def _equation(
     terms: tuple[FoundTerm, ...] = ()
     undecided: tuple[str, ...] = ()
     if not refusal:
-        terms = _weak_terms(found) if refitted is None else _refitted_terms(number, refitted, inclusion)
+        terms = _weak_terms(found) if refitted is None else _refitted_terms(number, refitted, found)
         undecided = tuple(_undecided(found, refitted, number, show(found.side)))
     final = {term.text for term in terms}
     rivals = tuple(
@@ -267,17 +267,24 @@ def _weak_terms(found: Search) -> tuple[FoundTerm, ...]:
     )
 
 
-def _refitted_terms(number: int, refitted: Refitted, inclusion: Mapping[str, float]) -> tuple[FoundTerm, ...]:
-    result = refitted.result
+def _refitted_terms(number: int, refitted: Refitted, found: Search) -> tuple[FoundTerm, ...]:
+    result, texts = refitted.result, [term.text for term in found.terms]
     assert result.uncertainty is not None
-    found = []
+    price, terms = charge(len(result.readings), len(texts)), []
     for name, each in zip(result.problem.unknowns, refitted.candidates, strict=True):
-        if each.equation == number:
-            interval, text = result.uncertainty.intervals[name], each.term.text
-            found.append(
-                FoundTerm(text, each.term.shown, result.unknowns[name], interval.low, interval.high, inclusion[text])
+        if each.equation != number:
+            continue
+        interval, index = result.uncertainty.intervals[name], texts.index(each.term.text)
+        by_refit = index not in found.chosen
+        inclusion = float(found.inclusion[index])
+        if by_refit:
+            inclusion = float(expit(0.5 * ((result.unknowns[name] / interval.error) ** 2 - price)))
+        terms.append(
+            FoundTerm(
+                texts[index], each.term.shown, result.unknowns[name], interval.low, interval.high, inclusion, by_refit
             )
-    return tuple(found)
+        )
+    return tuple(terms)
 
 
 def _undecided(found: Search, refitted: Refitted | None, number: int, left: str) -> list[str]:

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from napinn.discovery.bumps import Bumps
+from napinn.discovery.local_means import LocalMeans
 from napinn.discovery.posedness import ill_posed
 from napinn.discovery.regress import Columns, Whitened, best_sets, sum_of_squares, whitened
 from napinn.discovery.smooth import Smooth
 from napinn.discovery.smoother import Measured
 from napinn.discovery.terms import Term
-from napinn.discovery.weak import Bumps, LocalMeans, WeakForm
+from napinn.discovery.weak import WeakForm
 from napinn.problem.equations import Derivative
 
 MOST_KEPT = 10
@@ -130,11 +132,11 @@ class Evidence:
 
     @cached_property
     def means(self) -> dict[str, LocalMeans]:
-        return {name: self.bumps.local_means(each.points) for name, each in self.measured.items()}
+        return {name: LocalMeans(self.bumps, each.points) for name, each in self.measured.items()}
 
     def noise(self, name: str) -> float:
         """The variance of what a reading says, times the volume that it stands for."""
-        volumes = self.means[name].volumes()
+        volumes = self.means[name].volumes(self.fields[name].kept)
         return self.fields[name].variance * float(np.sum(volumes**2) / np.sum(volumes))
 
     def weak_form(self, kept: Mapping[str, np.ndarray] | None = None) -> WeakForm:
@@ -143,7 +145,10 @@ class Evidence:
         The field stays the one of all readings. What the kept readings say beyond it is added to first order, so that
         nothing is smoothed again."""
         kept = kept or {}
-        residual_values = {name: self.means[name](field.score, kept.get(name)) for name, field in self.fields.items()}
+        residual_values = {
+            name: self.means[name](field.score, field.kept & kept.get(name, field.kept))
+            for name, field in self.fields.items()
+        }
         return WeakForm(self.bumps, self.coordinates, self.fields, residual_values)
 
 
