@@ -9,12 +9,12 @@ import pytest
 import napinn
 from napinn.cli.main import run as main
 from napinn.discovery.bumps import bumps_for
+from napinn.discovery.criteria import WORTH, charge, worthwhile
 from napinn.discovery.discover import SURE_FIELD
 from napinn.discovery.local_means import LocalMeans
 from napinn.discovery.polynomial import factor_between
 from napinn.discovery.posedness import ill_posed
 from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
-from napinn.discovery.search import WORTH, charge, worthwhile
 from napinn.discovery.smooth import smooth_field
 from napinn.discovery.smoother import Measured
 from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, split_terms

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from napinn.data.readings import Readings
+from napinn.discovery.criteria import charge
 from napinn.discovery.joint import Candidate, Frame, Refitted, affordable, exchanged, refit
-from napinn.discovery.search import Search, charge
+from napinn.discovery.search import Search
 
 OFTEN = 0.1
 """Share of draws above which a term takes part in the joint refit."""

@@ -138,7 +138,7 @@ def bumps_for(lows: Sequence[float], highs: Sequence[float], cells: Sequence[int
         fewest = all(count == degree + LEAST_BUMPS for count, degree in zip(counts, degrees, strict=True))
         if rows <= MOST_ROWS or fewest:
             break
-        wide *= 1.1
+        wide *= 1.02
     points = POINTS[len(cells)]
     places = tuple(
         np.linspace(low, high, count * points + 1) for low, high, count in zip(lows, highs, counts, strict=True)

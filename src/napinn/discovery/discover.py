@@ -15,10 +15,12 @@ from scipy.special import expit, ndtri
 from napinn.data.readings import Readings, time_axis
 from napinn.discovery.batches import chosen_terms, refit_in_batches
 from napinn.discovery.bumps import bumps_for
+from napinn.discovery.criteria import charge
+from napinn.discovery.evidence import Evidence, Wanted
 from napinn.discovery.fields import measured_of
 from napinn.discovery.found import Discovery, FoundEquation, FoundTerm, Rival
 from napinn.discovery.joint import Frame, Refitted
-from napinn.discovery.search import Evidence, Search, Wanted, charge, search
+from napinn.discovery.search import Search, search
 from napinn.discovery.smooth import smooth_field
 from napinn.discovery.terms import Term, default_terms, left_side, read_term, read_terms, spell
 from napinn.errors import InputError
@@ -191,7 +193,7 @@ def _evidence(
     used = _fields_used(question)
     measured = {name: measured_of(readings, name, order) for name in used}
     fields = {name: smooth_field(each, lows, highs, seed) for name, each in measured.items()}
-    cells = [max(field.cells[axis] for field in fields.values()) for axis in range(len(names))]
+    cells = [max(field.axes[axis].cells for field in fields.values()) for axis in range(len(names))]
     bumps = bumps_for(lows, highs, cells, _orders(question, names))
     return Evidence(names, measured, fields, bumps)
 
