@@ -59,6 +59,11 @@ class Search:
         return excess(self.system)
 
     @property
+    def left_over(self) -> float:
+        """What the chosen terms leave, over what noise would."""
+        return self.system.fit(self.chosen)[1] / max(self.rows - len(self.chosen), 1)
+
+    @property
     def explained(self) -> float:
         """The share of the left side that the chosen terms explain."""
         return 1.0 - self.system.fit(self.chosen)[1] / max(self.system.total, 1e-300)
