@@ -157,7 +157,7 @@ def test_gaps_between_readings_are_not_taken_for_zeros():
 def test_products_of_test_functions_are_their_integrals():
     """Against the sum over the grid of the product of both, each taken from the integrals of a unit at every point."""
     bumps = bumps_for((0.0,), (1.0,), (20,), (2,))
-    values, units = np.random.default_rng(0).normal(size=bumps.shape), np.eye(*bumps.shape)
+    values, units = np.random.default_rng(0).normal(size=bumps.shape), np.eye(bumps.shape[0])
     one, two = (np.stack([bumps.integrals(unit, (order,)) for unit in units], axis=1) for order in (1, 2))
     expected = (one * values) @ two.T
     assert bumps.products(values, (1,), (2,)) == pytest.approx(expected, abs=1e-12 * np.abs(expected).max())
@@ -184,6 +184,12 @@ def test_a_gross_error_counts_as_a_missing_reading(size, kept):
     field = Smooth((), np.zeros(0), 1.0, Cauchy().curvature(misfits), misfits, 0.0, 0.0, ())
     assert field.kept[-1] == kept
     assert field.kept[:-1].all()
+
+
+@pytest.mark.parametrize(("finer", "resolved"), [((8, 16), (8, 16)), ((4, 16), (4, 8)), ((4, 8), (4, 8))])
+def test_test_functions_keep_the_proportions_that_held_out_readings_chose(finer, resolved):
+    axes = mesh((0.0, 0.0), (1.0, 1.0), finer)
+    assert Smooth(axes, np.zeros(0), 1.0, np.ones(1), np.ones(1), 0.0, 0.0, (4, 8)).resolved == resolved
 
 
 # ---- selection -------------------------------------------------------------------------------------------

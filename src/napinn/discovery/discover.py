@@ -112,6 +112,6 @@ def _evidence(readings: Readings, question: Question, ranges: Mapping[str, tuple
     used = fields_used(question)
     measured = {name: measured_of(readings, name, order) for name in used}
     fields = {name: smooth_field(each, lows, highs, seed) for name, each in measured.items()}
-    cells = [max(field.axes[axis].cells for field in fields.values()) for axis in range(len(names))]
+    cells = [max(field.resolved[axis] for field in fields.values()) for axis in range(len(names))]
     bumps = bumps_for(lows, highs, cells, highest_orders(question, names))
     return Evidence(names, measured, fields, bumps)

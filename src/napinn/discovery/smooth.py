@@ -43,6 +43,14 @@ class Smooth:
     cells: tuple[int, ...]
     """Of the mesh that held-out readings chose: how much detail the readings show."""
 
+    @property
+    def resolved(self) -> tuple[int, ...]:
+        """Cells as narrow as those of the mesh, in the proportions that held-out readings chose. A mesh that is refined
+        along one axis alone would make test functions narrow there and, because they are limited in number, wide along
+        the others."""
+        finer = min(axis.cells // count for axis, count in zip(self.axes, self.cells, strict=True))
+        return tuple(max(finer, 1) * count for count in self.cells)
+
     @cached_property
     def kept(self) -> np.ndarray:
         """Which readings are no gross errors."""
