@@ -8,16 +8,22 @@ import pytest
 
 import napinn
 from napinn.cli.main import run as main
-from napinn.discovery.discover import SURE_FIELD
+from napinn.discovery.answer import MUCH_LEFT, SURE_FIELD, inclusion_in_refit, poor_fit
+from napinn.discovery.bumps import bumps_for
+from napinn.discovery.criteria import WORTH, charge, worthwhile
+from napinn.discovery.found import FoundTerm
+from napinn.discovery.local_means import LocalMeans
 from napinn.discovery.polynomial import factor_between
 from napinn.discovery.posedness import ill_posed
+from napinn.discovery.reading_matrix import reading_matrix
 from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
-from napinn.discovery.search import WORTH, charge, worthwhile
-from napinn.discovery.smooth import smooth_field
-from napinn.discovery.smoother import Measured
+from napinn.discovery.smooth import GROSS, Smooth, smooth_field
+from napinn.discovery.smoother import Measured, mesh
 from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, split_terms
-from napinn.discovery.weak import WeakForm, bumps_for
+from napinn.discovery.weak import WeakForm
 from napinn.errors import InputError
+from napinn.field.splines.space import Space
+from napinn.noise.laws import Cauchy
 from napinn.problem.equations import Names
 
 HEAT = Names(("t", "x"), ("u",), (), {"a": 2.0})
@@ -139,12 +145,51 @@ def test_gaps_between_readings_are_not_taken_for_zeros():
     """Local means give a constant back wherever readings are, and none where no reading is within reach."""
     bumps = bumps_for((0.0,), (1.0,), (16,), (2,))
     points = np.concatenate([np.random.default_rng(0).uniform(0.0, 0.6, (40, 1)), [[0.0], [1.0]]])
-    means = bumps.local_means(points)
-    found = means(np.full(42, 3.0))
+    means = LocalMeans(bumps, points)
+    every = np.ones(42, bool)
+    found = means(np.full(42, 3.0), every)
     assert set(np.round(found, 9)) == {0.0, 3.0}
     assert found[bumps.places[0] < 0.55] == pytest.approx(3.0)
     assert means(np.full(42, 3.0), points[:, 0] > 0.3)[0] == 0.0
-    assert means.volumes().sum() == pytest.approx(np.count_nonzero(found) * bumps.spacing[0])
+    assert means.volumes(every).sum() == pytest.approx(np.count_nonzero(found) * bumps.spacing[0])
+
+
+def test_products_of_test_functions_are_their_integrals():
+    """Against the sum over the grid of the product of both, each taken from the integrals of a unit at every point."""
+    bumps = bumps_for((0.0,), (1.0,), (20,), (2,))
+    values, units = np.random.default_rng(0).normal(size=bumps.shape), np.eye(bumps.shape[0])
+    one, two = (np.stack([bumps.integrals(unit, (order,)) for unit in units], axis=1) for order in (1, 2))
+    expected = (one * values) @ two.T
+    assert bumps.products(values, (1,), (2,)) == pytest.approx(expected, abs=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_readings_at_common_instants_are_smoothed_as_any_others(axes):
+    random = np.random.default_rng(0)
+    places = random.uniform(size=(9, axes - 1))
+    points = np.array([(t, *place) for t in np.linspace(0, 1, 12) for place in places])[random.permutation(108)[:80]]
+    space = Space(mesh((0.0,) * axes, (1.0,) * axes, (5, 3, 4)[:axes]), 1)
+    product, plain = reading_matrix(space, points), space.design(points, 0)
+    found, values = random.normal(size=space.size), random.normal(size=80)
+    assert type(product).__name__ == "_Product"
+    assert product.values(found) == pytest.approx(plain @ found)
+    assert product.sums(values) == pytest.approx(plain.T @ values)
+    scattered = random.uniform(size=(80, axes))
+    assert reading_matrix(space, scattered).values(found) == pytest.approx(space.design(scattered, 0) @ found)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(0.9 * GROSS, True), (1.1 * GROSS, False)])
+def test_a_gross_error_counts_as_a_missing_reading(size, kept):
+    misfits = np.append(np.random.default_rng(0).normal(size=99), size)
+    field = Smooth((), np.zeros(0), 1.0, Cauchy().curvature(misfits), misfits, 0.0, 0.0, ())
+    assert field.kept[-1] == kept
+    assert field.kept[:-1].all()
+
+
+@pytest.mark.parametrize(("finer", "resolved"), [((8, 16), (8, 16)), ((4, 16), (4, 8)), ((4, 8), (4, 8))])
+def test_test_functions_keep_the_proportions_that_held_out_readings_chose(finer, resolved):
+    axes = mesh((0.0, 0.0), (1.0, 1.0), finer)
+    assert Smooth(axes, np.zeros(0), 1.0, np.ones(1), np.ones(1), 0.0, 0.0, (4, 8)).resolved == resolved
 
 
 # ---- selection -------------------------------------------------------------------------------------------
@@ -248,6 +293,27 @@ def test_a_field_is_told_from_noise_by_held_out_readings():
     assert smooth_field(Measured(t[:, None], signal, groups), (0.0,), (1.0,)).explained > SURE_FIELD
 
 
+@pytest.mark.parametrize(("left_over", "said"), [(0.9 * MUCH_LEFT, False), (1.1 * MUCH_LEFT, True)])
+def test_an_equation_that_leaves_more_than_noise_says_so(left_over, said):
+    assert ("may be missing" in poor_fit("u_t", left_over)) == said
+
+
+def test_a_term_that_the_joint_refit_brings_in_has_its_probability_there():
+    """At the charge of a term the odds are even; more standard errors make it surer."""
+    price = charge(100, 10)
+    assert inclusion_in_refit(price**0.5, price) == pytest.approx(0.5)
+    assert inclusion_in_refit(6.0, price) > 0.99 > 0.1 > inclusion_in_refit(2.0, price)
+    assert FoundTerm("u", "u", 1.0, 0.9, 1.1, 0.987, by_refit=True).shown_inclusion == "0.99 (joint refit)"
+    assert FoundTerm("u", "u", 1.0, 0.9, 1.1, 0.987).shown_inclusion == "0.99"
+
+
+def test_a_derivative_of_an_expression_is_shown_as_one_and_worked_out_in_the_problem():
+    term = read_term("d(u**2, x, x)", HEAT)
+    assert (term.text, term.shown) == ("d(u**2, x, x)", "∂²(u²)/∂x²")
+    assert read_term(term.spelled, HEAT).normal == term.normal
+    assert read_term("d(u, x, x)", HEAT).shown == "∂²u/∂x²"
+
+
 def test_a_library_without_the_right_term_gives_no_equation():
     t = np.linspace(0, 6, 300)
     frame = pd.DataFrame({"t": t, "u": np.sin(3 * t) + 0.05 * np.random.default_rng(0).normal(size=300)})
@@ -311,6 +377,9 @@ def test_terms_may_stand_in_the_problem_file(table, tmp_path, monkeypatch, capsy
         (["--terms", ", ".join(["1", *(f"u**{power}" for power in range(1, 9))])], "too few to choose among 9 terms"),
         (["--terms", "u_t"], "is the left side itself"),
         (["--terms", "v_t: u"], "'v"),
+        (["--terms", "u, w"], "'w' is not known"),
+        (["--left", "w_t"], "'w"),
+        (["--terms", "u, d(u**2, z)"], "'z' is not a coordinate"),
     ],
 )
 def test_bad_input_is_one_sentence(words, sentence, tmp_path, monkeypatch, capsys):

@@ -28,6 +28,10 @@ from napinn.runs.folder import prepare, save
 from napinn.storage.atomic import write_atomic
 from napinn.storage.lock import held
 
+COLUMNS_MEAN = (
+    "inclusion: the share of draws, each without a quarter of the sensors, whose best equation has the term; "
+    "held-out score: about 1 where only noise is left."
+)
 RIVALS_SHOWN = 6
 """Rows of the table of rivals on the terminal; the report has all."""
 
@@ -131,6 +135,7 @@ def _show(found: Discovery, folder: Path, readings: Path, console: Console) -> N
         if equation.terms:
             console.print_whole(_terms(equation))
         console.print_whole(_rivals(equation))
+    console.print(COLUMNS_MEAN, soft_wrap=True, highlight=False, markup=False)
     for sentence in found.sentences():
         console.print(escape(sentence), soft_wrap=True, highlight=False)
     console.print(f"folder {folder}, report {folder / 'report.html'}", soft_wrap=True, highlight=False, markup=False)
@@ -147,7 +152,7 @@ def _terms(equation: FoundEquation) -> Table:
     table = Table(f"terms of {equation.left}", "coefficient", "95 % interval", "inclusion", box=None)
     for term in equation.terms:
         table.add_row(
-            escape(term.text), f"{term.coefficient:.5g}", f"{term.low:.4g} … {term.high:.4g}", f"{term.inclusion:.2f}"
+            escape(term.text), f"{term.coefficient:.5g}", f"{term.low:.4g} … {term.high:.4g}", term.shown_inclusion
         )
     return table
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from napinn.data.readings import Readings
+from napinn.discovery.criteria import charge
 from napinn.discovery.joint import Candidate, Frame, Refitted, affordable, exchanged, refit
-from napinn.discovery.search import Search, charge
+from napinn.discovery.search import Search
 
 OFTEN = 0.1
 """Share of draws above which a term takes part in the joint refit."""
@@ -43,7 +44,9 @@ def refit_in_batches(
     :param seconds: What the refit may take by estimate; no batch begins after so much processor time."""
     chosen = chosen_terms(searches)
     if not affordable(frame.problem(chosen), readings, seconds / FITS[len(readings.coordinates)]):
-        why = "left out" if seconds <= 0.0 else f"left out: it is estimated to take more than {seconds:g} s"
+        why = "left out"
+        if seconds > 0.0:
+            why += f": it is estimated to take more than {seconds:g} s (--refit-seconds allows more)"
         return None, (f"The joint refit was {why}; coefficients and intervals are those of the weak form.",)
     begun, price = time.process_time(), charge(len(readings), max(len(found.terms) for found in searches))
     waiting = [_in_order(found, every=len(readings.coordinates) == 1) for found in searches]

@@ -21,7 +21,14 @@ class FoundTerm:
     low: float
     high: float
     inclusion: float
-    """The share of draws, each without a quarter of the sensors, in which the best equation held the term."""
+    """The share of draws, each without a quarter of the sensors, in which the best equation held the term. Where the
+    joint refit brought the term in, its probability there: odds of the extended BIC with and without it."""
+    by_refit: bool = False
+    """Whether the joint refit brought the term in, and not the weak form."""
+
+    @property
+    def shown_inclusion(self) -> str:
+        return f"{self.inclusion:.2f}" + (" (joint refit)" if self.by_refit else "")
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,7 @@ def described(found: Discovery) -> dict[str, Any]:
                 "left": each.left,
                 "shown": each.shown,
                 "known": list(each.known),
-                "terms": [vars(term) for term in each.terms],
+                "terms": [{**vars(term), "shown_inclusion": term.shown_inclusion} for term in each.terms],
                 "rivals": [{**vars(rival), "terms": list(rival.terms)} for rival in each.rivals],
                 "inclusion": dict(each.inclusion),
             }

@@ -91,7 +91,7 @@ class Frame:
 def _with_coefficient(name: str, term: Term) -> str:
     if term.text == "1":
         return name
-    return f"{name}*({term.text})" if isinstance(term.tree, Sum) else f"{name}*{term.text}"
+    return f"{name}*({term.spelled})" if isinstance(term.tree, Sum) else f"{name}*{term.spelled}"
 
 
 @dataclass(frozen=True, eq=False)

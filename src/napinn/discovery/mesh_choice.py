@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from napinn.discovery.reading_matrix import reading_matrix
 from napinn.discovery.smoother import CLOSE, DEGREE, SMALLEST_NOISE, Measured, Smoother, mesh
 from napinn.noise.laws import deviation
 
@@ -73,8 +74,8 @@ class _HeldOut:
             found = []
             for smoother, held in zip(self._smoothers[cells], self.folds, strict=True):
                 coefficients, _, _ = smoother.robust(roughness_weight, CLOSE)
-                there = smoother.space.design(self.measured.points[held], 0) @ coefficients + smoother.centre
-                found.append(self.measured.values[held] - there)
+                there = reading_matrix(smoother.space, self.measured.points[held]).values(coefficients)
+                found.append(self.measured.values[held] - smoother.centre - there)
             self.known[cells, roughness_weight] = np.concatenate(found)
         return self.known[cells, roughness_weight]
 

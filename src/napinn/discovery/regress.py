@@ -32,16 +32,22 @@ class Columns:
     def only(self, rows: np.ndarray) -> "Columns":
         return Columns(self.terms[rows], self.left[rows], self.noise[:, rows])
 
-    def whitened(self, covariance: np.ndarray) -> "Columns":
-        """In units in which the errors of all rows are independent and of size one."""
-        mean, count = float(np.mean(np.diag(covariance))), self.terms.shape[1]
-        factor = scipy.linalg.cholesky(covariance + RIDGE * mean * np.eye(len(self.left)), lower=True)
+    def whitened(self, factor: np.ndarray) -> "Columns":
+        """In units in which the errors of all rows are independent and of size one; `factor` is `factor_of` their
+        covariance."""
+        count = self.terms.shape[1]
         draws, rows, width = self.noise.shape
         flat = self.noise.transpose(1, 0, 2).reshape(rows, -1)
         both = np.column_stack([self.terms, self.left, flat])
         both = scipy.linalg.solve_triangular(factor, both, lower=True)
         noise = both[:, count + 1 :].reshape(rows, draws, width).transpose(1, 0, 2)
         return Columns(both[:, :count], both[:, count], noise)
+
+
+def factor_of(covariance: np.ndarray) -> np.ndarray:
+    """The lower Cholesky factor."""
+    mean = float(np.mean(np.diag(covariance)))
+    return scipy.linalg.cholesky(covariance + RIDGE * mean * np.eye(len(covariance)), lower=True)
 
 
 class Whitened:
@@ -101,9 +107,7 @@ class Whitened:
 
 def sum_of_squares(miss: np.ndarray, covariance: np.ndarray) -> float:
     """Of misses in units in which their errors are independent and of size one."""
-    mean = float(np.mean(np.diag(covariance)))
-    factor = scipy.linalg.cholesky(covariance + RIDGE * mean * np.eye(len(miss)), lower=True)
-    white = scipy.linalg.solve_triangular(factor, miss, lower=True)
+    white = scipy.linalg.solve_triangular(factor_of(covariance), miss, lower=True)
     return float(white @ white)
 
 
@@ -117,7 +121,7 @@ def _reliable(gram: np.ndarray, plain: np.ndarray) -> bool:
 
 
 def whitened(columns: Columns, covariance: np.ndarray) -> Whitened:
-    return Whitened(columns.whitened(covariance))
+    return Whitened(columns.whitened(factor_of(covariance)))
 
 
 def best_sets(

@@ -1,5 +1,4 @@
-"""Which terms: the best set of every size by generalised least squares, and how often each term is in it when sensors
-are left out (stability selection, Meinshausen and Bühlmann 2010).
+"""Which terms: the best set of every size by generalised least squares, without terms that few draws of sensors hold.
 
 The charge for a term is that of the extended Bayesian information criterion (Chen and Chen 2008), so that a large
 library does not let a term in by chance. The covariance of the errors depends on the equation, so set and covariance
@@ -8,34 +7,26 @@ are found in turn."""
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from napinn.discovery.bumps import Bumps
+from napinn.discovery.criteria import MOST_KEPT, best_of, charge, excess, worthwhile
+from napinn.discovery.evidence import Evidence, Wanted, columns_of
 from napinn.discovery.posedness import ill_posed
-from napinn.discovery.regress import Columns, Whitened, best_sets, sum_of_squares, whitened
-from napinn.discovery.smooth import Smooth
-from napinn.discovery.smoother import Measured
+from napinn.discovery.regress import Columns, Whitened, best_sets, factor_of, sum_of_squares, whitened
+from napinn.discovery.stability import shares_of_draws
 from napinn.discovery.terms import Term
-from napinn.discovery.weak import Bumps, LocalMeans, WeakForm
+from napinn.discovery.weak import WeakForm
 from napinn.problem.equations import Derivative
 
-MOST_KEPT = 10
-"""Terms of one equation."""
 ROUNDS = 6
 """In which set and covariance usually agree."""
 NOISE_DRAWS = 16
 """Draws of noise that say what it adds to sums of products; these are sums of hundreds of rows each."""
-DRAWS = {1: 40, 2: 24, 3: 12}
-"""Times that sensors are left out, by the number of axes."""
-LEFT_OUT = 0.25
-"""Share of the sensors, or stretches of time, that are left out at a time."""
-FEWEST_GROUPS, STRETCHES = 8, 20
-"""Sensors below which stretches of time are left out in place of sensors, and how many of these there are."""
-WORTH = 0.05
-"""By this share at least a term must lower the held-out score. Errors that smoothing leaves are no noise: they repeat,
-so that any test finds them significant where noise is small, and terms that only fit them gain less than this."""
+STABLE = 0.5
+"""Share of the draws in which a term must be part of the best set: a term that most draws go without hangs on a few
+sensors."""
 NOTICED, CLOSE_SWAP = 2.0, 10.0
 """Sum of squares that a further term gains, or that an exchanged one costs, for the joint refit to look at it."""
 FOLDS = 4
@@ -68,6 +59,11 @@ class Search:
         return excess(self.system)
 
     @property
+    def left_over(self) -> float:
+        """What the chosen terms leave, over what noise would."""
+        return self.system.fit(self.chosen)[1] / max(self.rows - len(self.chosen), 1)
+
+    @property
     def explained(self) -> float:
         """The share of the left side that the chosen terms explain."""
         return 1.0 - self.system.fit(self.chosen)[1] / max(self.system.total, 1e-300)
@@ -93,116 +89,22 @@ class Search:
         return self.system.corrected(found), self.system.errors(found) * math.sqrt(self.excess)
 
 
-def charge(rows: int, library: int) -> float:
-    """By how much a term must lower the sum of squares to be worth it."""
-    return math.log(rows) + 2.0 * math.log(max(library, 1))
-
-
-def excess(system: Whitened) -> float:
-    return max(1.0, system.outside)
-
-
-def best_of(system: Whitened, sets: list[tuple[tuple[int, ...], float]], unit: float | None = None) -> tuple[int, ...]:
-    unit = excess(system) if unit is None else unit
-    penalty = charge(system.rows, system.gram.shape[0])
-    return min(sets, key=lambda pair: pair[1] / unit + penalty * len(pair[0]))[0]
-
-
-def worthwhile(
-    sets: list[tuple[int, ...]], scores: Sequence[float], chosen: tuple[int, ...], unit: float = 1.0
-) -> tuple[int, ...]:
-    """The smallest set that scores nearly as well as the chosen one.
-
-    :param unit: What the whole library leaves over what noise would (`excess`). The more of the misses is no noise, the
-        more a term must gain."""
-    limit = (1.0 + WORTH * unit) * scores[sets.index(chosen)]
-    return next(each for each, score in zip(sets, scores, strict=True) if score <= limit or each == chosen)
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """The smoothed fields with their readings, as the weak form takes them."""
-
-    coordinates: tuple[str, ...]
-    measured: Mapping[str, Measured]
-    fields: Mapping[str, Smooth]
-    bumps: Bumps
-
-    @cached_property
-    def means(self) -> dict[str, LocalMeans]:
-        return {name: self.bumps.local_means(each.points) for name, each in self.measured.items()}
-
-    def noise(self, name: str) -> float:
-        """The variance of what a reading says, times the volume that it stands for."""
-        volumes = self.means[name].volumes()
-        return self.fields[name].variance * float(np.sum(volumes**2) / np.sum(volumes))
-
-    def weak_form(self, kept: Mapping[str, np.ndarray] | None = None) -> WeakForm:
-        """Of all readings, or of those for which `kept` is true.
-
-        The field stays the one of all readings. What the kept readings say beyond it is added to first order, so that
-        nothing is smoothed again."""
-        kept = kept or {}
-        residual_values = {name: self.means[name](field.score, kept.get(name)) for name, field in self.fields.items()}
-        return WeakForm(self.bumps, self.coordinates, self.fields, residual_values)
-
-
-@dataclass(frozen=True, eq=False)
-class Wanted:
-    """One equation to be found: its left side, the candidates, and what is known of its right-hand side."""
-
-    side: Derivative
-    terms: tuple[Term, ...]
-    known: tuple[Term, ...] = ()
-
-
 def search(evidence: Evidence, wanted: Sequence[Wanted], seed: int) -> list[Search]:
     """The best sets of terms of every equation, how often each term is in them, and how they score."""
     random = np.random.default_rng(seed)
     weak, draws = evidence.weak_form(), _noise_draws(evidence, random)
     noise = {name: evidence.noise(name) for name in evidence.fields}
-    columns = [_columns(weak, each, draws) for each in wanted]
+    columns = [columns_of(weak, each, draws) for each in wanted]
     first = [_first(weak, each, own, noise) for each, own in zip(wanted, columns, strict=True)]
-    counts = _stability(evidence, wanted, columns, first, random)
+    counts = shares_of_draws(evidence, wanted, columns, [each[:2] for each in first], random)
     results = []
     for number, each in enumerate(wanted):
         system, covariance, sets, chosen = first[number]
         scores = _scores(columns[number], covariance, sets, evidence.bumps)
         chosen = worthwhile([found for found, _ in sets], scores, chosen, excess(system))
+        chosen = tuple(term for term in chosen if counts[number][term] >= STABLE)
         results.append(Search(each.side, each.terms, system, covariance, sets, chosen, counts[number], scores))
     return results
-
-
-def _stability(
-    evidence: Evidence, wanted: Sequence[Wanted], columns: Sequence[Columns], first: Sequence[Any],
-    random: np.random.Generator,
-) -> list[np.ndarray]:  # fmt: skip
-    """Of each term: the share of draws, each without some sensors, in which the best set holds it."""
-    counts = [np.zeros(len(each.terms)) for each in wanted]
-    draws, groups = DRAWS[len(evidence.coordinates)], _Groups(evidence, random)
-    for _ in range(draws):
-        kept, rows = groups.draw()
-        drawn = evidence.weak_form(kept)
-        for number, each in enumerate(wanted):
-            system, covariance, _, _ = first[number]
-            found = _columns(drawn, each)
-            found = Columns(found.terms, found.left, columns[number].noise * groups.noise_ratio)
-            part = whitened(found.only(rows), covariance[np.ix_(rows, rows)])
-            sets = [each_ for each_ in best_sets(part, (), MOST_KEPT, quick=True) if part.claimable(each_[0])]
-            best = best_of(part, sets, excess(system))
-            best = worthwhile([each_ for each_, _ in sets], [left for _, left in sets], best, excess(system))
-            counts[number][list(best)] += 1.0 / draws
-    return counts
-
-
-def _columns(weak: WeakForm, wanted: Wanted, draws: Sequence[Mapping[str, np.ndarray]] = ()) -> Columns:
-    terms = [weak.column(term, draws) for term in wanted.terms]
-    left = weak.left(wanted.side, draws)
-    for term in wanted.known:
-        left = [one - other for one, other in zip(left, weak.column(term, draws), strict=True)]
-    noise = [np.stack([*(term[number] for term in terms), left[number]], 1) for number in range(1, len(left))]
-    shape = (0, len(left[0]), len(terms) + 1)
-    return Columns(np.stack([term[0] for term in terms], 1), left[0], np.stack(noise) if noise else np.zeros(shape))
 
 
 def _noise_draws(evidence: Evidence, random: np.random.Generator) -> list[dict[str, np.ndarray]]:
@@ -265,37 +167,6 @@ def _likeliest(
     return min(found, default=(0.0, ()))[1]
 
 
-class _Groups:
-    """What is left out together: sensors, or stretches of time with the test functions that lie in them."""
-
-    def __init__(self, evidence: Evidence, random: np.random.Generator) -> None:
-        self.evidence, self.random = evidence, random
-        names = np.unique(np.concatenate([each.groups for each in evidence.measured.values()]))
-        self.by_sensor, self.of = len(names) >= FEWEST_GROUPS, {}
-        if self.by_sensor:
-            self.of = {name: np.searchsorted(names, each.groups) for name, each in evidence.measured.items()}
-            self.count = len(names)
-            return
-        along = evidence.bumps.places[0]
-        edges = np.linspace(along[0], along[-1], STRETCHES + 1)[1:-1]
-        self.rows = np.searchsorted(edges, evidence.bumps.centres[:, 0])
-        self.count = STRETCHES
-
-    @property
-    def noise_ratio(self) -> float:
-        """By how much noise is larger where readings are left out and test functions are not."""
-        return 1.0 / math.sqrt(1.0 - LEFT_OUT) if self.by_sensor else 1.0
-
-    def draw(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Which readings of each field are kept, and which test functions. Where stretches are left out, only these:
-        without its readings a stretch would end within the test functions beside it."""
-        out = np.zeros(self.count, bool)
-        out[self.random.permutation(self.count)[: max(1, round(LEFT_OUT * self.count))]] = True
-        kept = {name: ~out[group] for name, group in self.of.items()}
-        rows = np.arange(len(self.evidence.bumps.centres))
-        return kept, rows if self.by_sensor else rows[~out[self.rows]]
-
-
 def _scores(
     columns: Columns, covariance: np.ndarray, sets: list[tuple[tuple[int, ...], float]], bumps: Bumps
 ) -> list[float]:
@@ -307,7 +178,7 @@ def _scores(
     for number in range(FOLDS):
         held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         trained = whitened(columns.only(rest), covariance[np.ix_(rest, rest)])
-        judged = columns.only(held).whitened(covariance[np.ix_(held, held)])
+        judged = columns.only(held).whitened(factor_of(covariance[np.ix_(held, held)]))
         for index, (chosen, _) in enumerate(sets):
             miss = judged.left - judged.terms[:, list(chosen)] @ trained.corrected(chosen)
             total[index] += float(miss @ miss)

@@ -5,10 +5,12 @@ because without an equation fields have nothing to do with each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from napinn.discovery.mesh_choice import choose_mesh
+from napinn.discovery.reading_matrix import reading_matrix
 from napinn.discovery.smoother import Measured, Smoother, design, mesh
 from napinn.field.splines.axis import Axis
 from napinn.noise.laws import Cauchy
@@ -18,6 +20,9 @@ SOFTER = 0.1
 functions average over noise and not over bias."""
 MOST_SMOOTHED = 120_000
 """Readings that make the field. What the others add is in the misfits of all (see `Smooth.misfits`), to first order."""
+GROSS = 5.0
+"""Deviations of the noise beyond which a reading is left out of what is added to the smoothed field. Its score is near
+zero whatever the field is, so that in a mean it would stand for a field that is met exactly."""
 LEAST_SLOPE = 0.1
 """Of the score, below which a Newton step would be far too long: more than half of the readings are gross errors."""
 
@@ -39,20 +44,28 @@ class Smooth:
     """Of the mesh that held-out readings chose: how much detail the readings show."""
 
     @property
-    def slope(self) -> float:
-        """The mean slope of the law's score: by how much a shift of all readings moves their mean score."""
-        square = (self.misfits / self.sigma / Cauchy().width) ** 2
-        return max(float(np.mean((1.0 - square) / (1.0 + square) ** 2)), LEAST_SLOPE)
+    def resolved(self) -> tuple[int, ...]:
+        """Cells as narrow as those of the mesh, in the proportions that held-out readings chose. A mesh that is refined
+        along one axis alone would make test functions narrow there and, because they are limited in number, wide along
+        the others."""
+        finer = min(axis.cells // count for axis, count in zip(self.axes, self.cells, strict=True))
+        return tuple(max(finer, 1) * count for count in self.cells)
 
-    @property
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Which readings are no gross errors."""
+        return np.abs(self.misfits) <= GROSS * self.sigma
+
+    @cached_property
     def score(self) -> np.ndarray:
         """What each reading says of the field beyond the smoothed one: a Newton step of the robust loss."""
-        return self.weights * self.misfits / self.slope
+        slopes = Cauchy().second_derivative(self.misfits / self.sigma)
+        return self.weights * self.misfits / max(float(np.mean(slopes[self.kept])), LEAST_SLOPE)
 
     @property
     def variance(self) -> float:
-        """Of the score of a reading."""
-        return float(np.mean(self.score**2))
+        """Of the score of a reading that is kept."""
+        return float(np.mean(self.score[self.kept] ** 2))
 
     def on_grid(self, places: Sequence[np.ndarray], orders: Sequence[int]) -> np.ndarray:
         """A derivative of the field on a tensor grid."""
@@ -83,7 +96,7 @@ def smoothed_on(
         used = np.sort(np.random.default_rng(seed).permutation(len(measured))[:MOST_SMOOTHED])
     smoother = Smoother(axes, measured.only(used))
     found, _, sigma = smoother.robust(roughness_weight)
-    rows = smoother.rows if len(used) == len(measured) else smoother.space.design(measured.points, 0)
-    misfits = measured.values - smoother.centre - rows @ found
+    rows = smoother.rows if len(used) == len(measured) else reading_matrix(smoother.space, measured.points)
+    misfits = measured.values - smoother.centre - rows.values(found)
     weights = Cauchy().curvature(misfits / sigma)
     return Smooth(axes, smoother.tensor(found), sigma, weights, misfits, explained, roughness_weight, cells)

@@ -13,6 +13,7 @@ import scipy.linalg
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
+from napinn.discovery.reading_matrix import reading_matrix
 from napinn.field.splines.axis import Axis, uniform_axis
 from napinn.field.splines.space import Space
 from napinn.noise.laws import Cauchy, Huber, deviation
@@ -60,43 +61,48 @@ class Smoother:
     def __init__(self, axes: tuple[Axis, ...], measured: Measured) -> None:
         self.axes, self.measured = axes, measured
         self.space = Space(axes, 1, frozenset())
-        self.rows = self.space.design(measured.points, 0)
-        self.transposed = self.rows.T.tocsr()
+        self.rows = reading_matrix(self.space, measured.points)
         self.centre = float(np.median(measured.values))
         self.size = max(deviation(measured.values - self.centre), 1e-300)
+
+    @cached_property
+    def design(self) -> sparse.csr_array:
+        return self.space.design(self.measured.points, 0)
+
+    @cached_property
+    def matrices(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of each axis, slow to fast: mass and bending."""
+        return [_matrices(self.space.axes[number]) for number in self.space.order]
 
     @cached_property
     def along(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Of each axis: generalised eigenvectors and eigenvalues of bending against mass."""
         found = []
-        for number in self.space.order:
-            mass, bending = _matrices(self.space.axes[number])
+        for mass, bending in self.matrices:
             values, vectors = scipy.linalg.eigh(bending, mass)
             found.append((vectors, np.maximum(values, 0.0)))
         return found
 
-    @cached_property
-    def roughness(self) -> sparse.csr_array:
-        total: sparse.csr_array | None = None
-        for bent in self.space.order:
-            product = sparse.csr_array(np.ones((1, 1)))
-            for number in self.space.order:
-                mass, bending = _matrices(self.space.axes[number])
-                product = sparse.kron(product, sparse.csr_array(bending if number == bent else mass), format="csr")
-            total = product if total is None else total + product
-        assert total is not None
-        return total
+    def rough(self, vector: np.ndarray) -> np.ndarray:
+        """The roughness matrix times coefficients, axis by axis."""
+        tensor = vector.reshape(self.space.shape)
+        total = np.zeros(self.space.shape)
+        for bent in range(len(self.matrices)):
+            part = tensor
+            for position, (mass, bending) in enumerate(self.matrices):
+                part = _applied(bending if position == bent else mass, part, position)
+            total += part
+        return total.ravel()
 
     def solved(
         self, weights: np.ndarray, roughness_weight: float, start: np.ndarray | None = None, close: float = CLOSER
     ) -> np.ndarray:
         """Coefficients of the weighted readings, as deviations from the centre."""
-        right = self.transposed @ (weights * (self.measured.values - self.centre))
+        right = self.rows.sums(weights * (self.measured.values - self.centre))
         count = len(self.measured)
         if len(self.axes) == 1:
-            normal = (
-                self.transposed @ sparse.diags_array(weights) @ self.rows
-            ) + roughness_weight * count * self.roughness
+            normal = self.design.T @ sparse.diags_array(weights) @ self.design
+            normal = normal + roughness_weight * count * sparse.csr_array(self.matrices[0][1])
             normal = normal + 1e-9 * count / self.space.size * sparse.eye_array(self.space.size)
             return splu(sparse.csc_array(normal)).solve(right)
         return self._conjugate_gradients(right, weights, roughness_weight * count, start, close)
@@ -107,9 +113,8 @@ class Smoother:
         mean, ridge = float(weights.sum()), 1e-9 * len(weights) / self.space.size
 
         def product(vector: np.ndarray) -> np.ndarray:
-            return (
-                self.transposed @ (weights * (self.rows @ vector)) + stiff * (self.roughness @ vector) + ridge * vector
-            )
+            fitted = self.rows.sums(weights * self.rows.values(vector))
+            return fitted + stiff * self.rough(vector) + ridge * vector
 
         divisor = mean + stiff * _outer_sum([values for _, values in self.along])
         found = np.zeros(self.space.size) if start is None else start
@@ -131,10 +136,10 @@ class Smoother:
     def _preconditioned(self, residual: np.ndarray, divisor: np.ndarray) -> np.ndarray:
         tensor = residual.reshape(self.space.shape)
         for position, (vectors, _) in enumerate(self.along):
-            tensor = np.moveaxis(np.tensordot(vectors, tensor, (0, position)), 0, position)
+            tensor = _applied(vectors.T, tensor, position)
         tensor = tensor / divisor
         for position, (vectors, _) in enumerate(self.along):
-            tensor = np.moveaxis(np.tensordot(vectors, tensor, (1, position)), 0, position)
+            tensor = _applied(vectors, tensor, position)
         return tensor.ravel()
 
     def robust(self, roughness_weight: float, close: float = CLOSER) -> tuple[np.ndarray, np.ndarray, float]:
@@ -144,7 +149,7 @@ class Smoother:
         weights = Huber().curvature(target / sigma)
         for round_ in range(HUBER_ROUNDS + CAUCHY_ROUNDS):
             found = self.solved(weights, roughness_weight, found, close)
-            misfit = target - self.rows @ found
+            misfit = target - self.rows.values(found)
             sigma = max(deviation(misfit), SMALLEST_NOISE * self.size)
             law = Huber() if round_ < HUBER_ROUNDS - 1 else Cauchy()
             weights = law.curvature(misfit / sigma)
@@ -163,6 +168,11 @@ def _matrices(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
     plain = design(axis, places.ravel()) * root
     bent = design(axis, places.ravel(), BENT) * root * (axis.length / axis.cells) ** BENT
     return plain.T @ plain, bent.T @ bent
+
+
+def _applied(matrix: np.ndarray, tensor: np.ndarray, position: int) -> np.ndarray:
+    """The matrix times one axis of a tensor."""
+    return np.moveaxis(np.tensordot(matrix, tensor, (1, position)), 0, position)
 
 
 def _outer_sum(parts: list[np.ndarray]) -> np.ndarray:

@@ -31,6 +31,8 @@ HIGHEST_POWER = {1: 3, 2: 3}
 """Of the default library, by the number of fields; two for three fields and more, whose products are many."""
 HIGHEST_LINEAR = {1: 4, 2: 2}
 """The highest derivative of a field in the default library, by the number of places (x, or x and y)."""
+PLACE = "□"
+"""Stands for an expression where a derivative of it is shown."""
 MOST_PLACES = 2
 """Coordinates beside time of the default library."""
 
@@ -48,7 +50,15 @@ class Term:
     """The term is `factor` × ∂^axes flux."""
 
     @property
+    def spelled(self) -> str:
+        """As an equation of a problem takes it: derivatives of expressions are worked out."""
+        return spell(self.tree)
+
+    @property
     def shown(self) -> str:
+        """As mathematics; a derivative of an expression stays one."""
+        if self.text.startswith("d(") and self.axes and self.factor == 1.0 and not isinstance(self.flux, Derivative):
+            return show(Derivative(PLACE, (self.axes,))).replace(PLACE, f"({show(self.flux)})")
         return show(self.tree)
 
 
@@ -66,7 +76,7 @@ def read_term(text: str, names: Names) -> Term:
         raise InputError(f"term '{written}' contains an unknown; terms hold fields and coordinates, and napinn finds "
                          "the coefficient of each.")  # fmt: skip
     axes, flux, factor = _integrable(normal, names.coordinates)
-    return Term(spell(node) if found is not None else written, node, normal, axes, flux, factor)
+    return Term(written, node, normal, axes, flux, factor)
 
 
 def read_terms(texts: Sequence[str], names: Names) -> tuple[Term, ...]:
@@ -124,7 +134,7 @@ def default_terms(names: Names, time: str) -> list[str]:
     places = [name for name in names.coordinates if name != time]
     if len(places) > MOST_PLACES:
         raise InputError(f"there is no default library for {len(places)} places; list the terms.")
-    degree = HIGHEST_POWER.get(len(names.fields), 2)
+    degree = highest_power(len(names.fields))
     products = [
         _product_text(combination)
         for total in range(1, degree + 1)
@@ -144,6 +154,11 @@ def default_terms(names: Names, time: str) -> list[str]:
         for axes in combinations_with_replacement(places, 2):
             found += [f"d({product}, {', '.join(axes)})" for product in products[1:]]
     return found
+
+
+def highest_power(fields: int) -> int:
+    """Of the default library, for so many fields."""
+    return HIGHEST_POWER.get(fields, 2)
 
 
 def spell(node: Expression) -> str:
@@ -255,6 +270,7 @@ __all__ = [
     "Term",
     "check_distinct",
     "default_terms",
+    "highest_power",
     "left_side",
     "read_term",
     "read_terms",

@@ -28,7 +28,7 @@ def _terms(equation: Json) -> list[tuple[str, ...]]:
             term["shown"],
             f"{term['coefficient']:.5g}",
             f"{term['low']:.4g} … {term['high']:.4g}",
-            f"{term['inclusion']:.2f}",
+            term.get("shown_inclusion", f"{term['inclusion']:.2f}"),
         )
         for term in equation["terms"]
     ]
