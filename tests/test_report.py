@@ -18,7 +18,7 @@ from napinn.problem.equations import mathml
 from napinn.report.charts import gate_curve, noise_chart, noise_edges, scores
 from napinn.report.columns import packed, quantised, thinned
 from napinn.report.html import report_html
-from napinn.report.identifiability import identifiability_charts, pair_sentence
+from napinn.report.identifiability import correlation_sentence, identifiability_charts
 from napinn.report.view import ViewKind, view_of
 from napinn.results.intervals import FieldSpread, Interval, Uncertainty
 
@@ -171,7 +171,7 @@ def test_correlations_of_three_unknowns_are_a_chart(finished):
     uncertainty = Uncertainty({}, "3 sensors", Known(problem), np.eye(3))
     result = dataclasses.replace(finished, problem=problem, uncertainty=uncertainty)
     assert [chart.id for chart in identifiability_charts(result)] == ["correlation"]
-    assert pair_sentence(result) == ""
+    assert correlation_sentence(result) == ""
 
 
 def test_each_note_stands_in_a_line_of_its_own(finished):
