@@ -146,7 +146,7 @@ def test_what_a_command_reads_is_never_overwritten(folder, finished_run, monkeyp
         ),
         (["fit", "readings.csv"], "--problem"),
         (["fit", "readings.csv", "-p", "problem.yaml", "--steps", "0"], "--steps"),
-        (["simulate", "alen_cahn"], "did you mean 'allen_cahn'?"),
+        (["simulate", "alen_cahn", "-o", "new.csv"], "did you mean 'allen_cahn'?"),
         (["simulate", "allen_cahn", "--outliers", "1.5", "-o", "new.csv"], "share of outliers"),
         (["fit", "readings.csv", "-p", "problem.yaml", "--log", "tensorbord"], "did you mean 'tensorboard'?"),
         (["watch", "nowhere"], "nowhere is not there"),

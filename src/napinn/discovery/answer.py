@@ -29,7 +29,7 @@ def refusal_of(evidence: Evidence, found: Search) -> str:
     if field.explained < SURE_FIELD:
         return (
             f"No equation is claimed for {left}: held-out readings of '{found.side.field}' are no nearer to a smooth "
-            "field than to a constant, so the readings show nothing but noise."
+            "field than to a constant, so the readings show only noise."
         )
     if not found.chosen:
         return f"No equation is claimed for {left}: no term of the library improves the held-out score enough."

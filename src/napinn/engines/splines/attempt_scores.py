@@ -1,11 +1,12 @@
-"""How likely the readings are under an attempt, so that attempts can be compared before faulty sensors are left out.
+"""How attempts of a fit are compared, before faulty sensors are left out and the noise law is learned.
 
-The readings have Cauchy's density, whose scale is chosen for each attempt. At a scale that is common to all attempts, a
-field that follows the noise would set the scale, and all others would be judged by it. Of the sensors that fit worst,
-each counts at most as much as it costs to declare it faulty: otherwise a field that bends towards a faulty sensor wins
-over the right one."""
+Where the equations hold the fields of all attempts, they are compared under the working law at the least noise level.
+Where they do not, a field that follows the noise would set that level, and a field that bends towards a faulty sensor
+would win over the right one. There the readings have Cauchy's density, whose scale is chosen for each attempt, and each
+of the sensors that fit worst counts at most as much as it costs to declare it faulty."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from napinn.engines.splines.descent import SMALLEST_NOISE
 from napinn.engines.splines.journal import Level
+from napinn.noise.laws import Cauchy
 
 FAULT_KINDS, FAULT_PARAMETERS = 7, 3
 """What a faulty sensor costs in nats, as BIC counts: which one it is, of which kind (offset, step, drift, gain, stuck,
@@ -21,18 +23,28 @@ MOST_FAULTY = 3
 """One sensor in this many may count as faulty: with more, a field that few sensors agree with would be acceptable."""
 
 
-def attempt_score(level: Level) -> float:
-    """Nats: the negative log-likelihood, the cost of the equations and, as BIC counts them, the parameters that the
-    readings pay for. The least is best.
+def likeliest(levels: Sequence[Level], held: bool) -> int:
+    """The number of the attempt with the fewest nats: misfits, the cost of the equations and, as BIC counts them, the
+    parameters that the readings pay for.
 
     Args:
-        level: where the attempt ended."""
-    count = level.system.count
-    return _misfit_cost(level) + level.equation_cost + 0.5 * math.log(count) * level.parameters
+        levels: where the attempts ended.
+        held: whether the equations hold the field of each."""
+    sigma = np.min([level.state.sigma for level in levels], axis=0)
+    misfits = [_working_cost(level, sigma) if held else _robust_cost(level) for level in levels]
+    others = [level.equation_cost + 0.5 * math.log(level.system.count) * level.parameters for level in levels]
+    return int(np.argmin(np.add(misfits, others)))
 
 
-def _misfit_cost(level: Level) -> float:
-    """The negative log-likelihood of the readings, with faulty sensors at their price."""
+def _working_cost(level: Level, sigma: np.ndarray) -> float:
+    """The misfits under the working law at a common noise level."""
+    system, state = level.system, level.state
+    standard = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / sigma[system.scatter]
+    return float(np.sum(Cauchy().loss(standard)))
+
+
+def _robust_cost(level: Level) -> float:
+    """The negative log-likelihood under Cauchy's density at a scale of its own, with faulty sensors at their price."""
     system, state, task = level.system, level.state, level.system.task
     misfit = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / task.noise_unit[system.scatter]
     # Few readings have one scale in common, as in the fit itself.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from napinn.engines.splines.attempt_scores import attempt_score
+from napinn.engines.splines.attempt_scores import likeliest
 from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.descent import Descent, Point, Watch
 from napinn.engines.splines.doubts import Doubt, doubts_of
@@ -192,6 +192,6 @@ class Starts:
 
     def best(self, attempts: list[Attempt]) -> Attempt:
         """The likeliest of the sound attempts, or else of those without doubts, or else of all."""
-        undoubted = [attempt for attempt in attempts if not attempt.doubts]
-        attempts = [attempt for attempt in attempts if attempt.sound] or undoubted or attempts
-        return min(attempts, key=lambda attempt: attempt_score(attempt.level))
+        sound = [attempt for attempt in attempts if attempt.sound]
+        attempts = sound or [attempt for attempt in attempts if not attempt.doubts] or attempts
+        return attempts[likeliest([attempt.level for attempt in attempts], held=bool(sound))]
