@@ -124,6 +124,7 @@ def test_a_hidden_field_moves_too(tmp_path, monkeypatch, capfd):
     result = known(problem, {}, lambda x, t: t, lambda x, t: 3.0 + x, readings=readings)
     monkeypatch.setattr(folder, "load", lambda run: result)
     (tmp_path / "result.json").write_text(json.dumps({"format": FORMAT}))
+    np.savez(tmp_path / "model.npz")
     code, out, _ = napinn(monkeypatch, capfd, "animate", tmp_path, "--field", "S", "-o", tmp_path / "S.gif", "--json")
     assert (code, json.loads(out)["frames"]) == (0, 2)
 
