@@ -53,7 +53,7 @@ class DemonstrationRow:
 
 
 ROWS = {
-    "default": DemonstrationRow("auto", "B-splines, fitted with the learned noise law", "60 s", "60 s"),
+    "default": DemonstrationRow("auto", "B-splines, fitted with the learned noise law", "30 s", "30 s"),
     "na_pinn": DemonstrationRow(
         "na_pinn", "the paper's method: a network, a learned noise law, a gate", "15 s", "100 s"
     ),
