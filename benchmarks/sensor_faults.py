@@ -1,13 +1,13 @@
 """Are sensor faults named as they happen, and are good readings kept?
 
-    python benchmarks/sensor_faults.py                        # the judge_sensors beside a nearly true field, ten seeds
+    python benchmarks/sensor_faults.py                        # the judgement beside a nearly true field, ten seeds
     python benchmarks/sensor_faults.py --method law_pinn      # the same readings, fitted by a method of napinn
     python benchmarks/sensor_faults.py --rates                # false alarms and detections on other problems
 
 Ten thermometers in the ground, in which two waves of heat travel downwards. One is too high from some day on, one
 drifts, one is stuck for a while, one shows changes too large, one is three times as noisy, five are well; which one is
 which is drawn with the seed. One reading in twenty is a gross error. Without `--method` the field is the true one plus
-a smooth error of a fifth of the noise, which costs no training: the judge_sensors alone is measured.
+a smooth error of a fifth of the noise, which costs no training: the judgement alone is measured.
 
 `--rates` takes other numbers of sensors and readings, other noise laws, larger errors of the field, and draws that had
 no part in finding the thresholds; one sensor is faulty, or none. Each part is
