@@ -1,4 +1,4 @@
-"""How attempts of the spline engine are compared: the price of a faulty sensor, and a field that follows one."""
+"""How attempts of the spline engine are compared: the price of a faulty sensor."""
 
 import numpy as np
 import pytest

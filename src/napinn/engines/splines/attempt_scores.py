@@ -7,6 +7,7 @@ of the sensors that fit worst counts at most as much as it costs to declare it f
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,13 @@ def likeliest(levels: Sequence[Level], held: bool) -> int:
 
 def _working_cost(level: Level, sigma: np.ndarray) -> float:
     """The misfits under the working law at a common noise level."""
-    system, state = level.system, level.state
-    standard = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / sigma[system.scatter]
-    return float(np.sum(Cauchy().loss(standard)))
+    return float(np.sum(Cauchy().loss(level.system.standardised(replace(level.state, sigma=sigma)))))
 
 
 def _robust_cost(level: Level) -> float:
     """The negative log-likelihood under Cauchy's density at a scale of its own, with faulty sensors at their price."""
-    system, state, task = level.system, level.state, level.system.task
-    misfit = (system.misfits(state.coefficients) - state.offsets[system.scatter]) / task.noise_unit[system.scatter]
+    system, task = level.system, level.system.task
+    misfit = system.standardised(replace(level.state, sigma=task.noise_unit))
     # Few readings have one scale in common, as in the fit itself.
     groups = system.group if task.few else system.scatter
     cost = np.empty(len(misfit))
