@@ -6,7 +6,9 @@ import pytest
 
 import napinn
 from napinn.data.readings import Readings, read_table
+from napinn.engines.splines import missing_terms
 from napinn.engines.splines.missing_terms import richer_problem, terms_of
+from napinn.engines.splines.solver import solve
 from napinn.problem import Problem, Unknown
 from napinn.results.result import FitResult, FitStatus
 
@@ -64,6 +66,20 @@ def test_growth_without_the_limit_that_the_readings_show_is_doubted():
 
 def test_growth_far_below_its_limit_is_not_doubted():
     assert not lacks(napinn.fit(GROWTH, growth(1e6), napinn.bsplines()))
+
+
+@pytest.mark.parametrize(("capacity", "begun"), [(1e6, False), (3.0, True)])
+def test_a_descent_is_begun_only_where_its_first_step_promises_enough(monkeypatch, capacity, begun):
+    steps = []
+
+    def counted(*arguments, **options):
+        steps.append(options["steps"])
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(missing_terms, "solve", counted)
+    napinn.fit(GROWTH, growth(capacity), napinn.bsplines())
+    assert (len(steps) > 1) is begun
+    assert steps[0] == 0
 
 
 def test_terms_are_the_field_its_square_a_constant_and_first_derivatives_beside_second_ones():

@@ -312,3 +312,14 @@ def test_periodicity_holds_at_the_solution():
 def test_cells_below_the_smallest_are_not_bisected():
     breaks = 7.0 + 3.0 * np.array([0.0, 0.9 * SMALLEST_CELL, 2.1 * SMALLEST_CELL, 0.5, 1.0])
     assert wide_enough(breaks).tolist() == [False, True, True, True]
+
+
+def test_promised_gain_is_that_of_a_step_where_everything_is_linear():
+    task = decay("u_t = k")
+    system, state = started(task, (6,), LEAST_SQUARES, lambda space: np.full(space.size, 0.4))
+    units = measured_units(system, state)
+    before = solve(system, units, TOLERANCE, state, steps=0)
+    after = solve(system, units, TOLERANCE, state, steps=30, least_gain=1e-12)
+    assert before.promised_gain == pytest.approx(before.value.total - after.value.total, rel=1e-6)
+    again = solve(system, units, TOLERANCE, after.state, steps=0)
+    assert again.promised_gain == pytest.approx(0.0, abs=1e-6)

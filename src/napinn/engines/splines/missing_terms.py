@@ -5,7 +5,8 @@ diffusivity takes the place of the loss, and the few readings that contradict it
 are added to every equation, each with a coefficient that starts at zero: the field, its square, a constant, and first
 derivatives where there are second ones. A short descent on the final mesh, under the final law, then says by how much
 the readings become likelier. If that is more than the added coefficients are worth under BIC, and the unknowns
-leave their intervals on the way, the equations are doubted. No truth is needed, and no fit is repeated.
+leave their intervals on the way, the equations are doubted. No truth is needed, and no fit is repeated. Where even the
+first step of that descent promises far less (Rao's score test), it is not begun.
 """
 
 import math
@@ -17,6 +18,7 @@ import numpy as np
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.solver import Solution, solve
+from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.errors import InputError
@@ -33,6 +35,9 @@ STEPS, LEAST_GAIN = 8, 0.01
 """Gauss–Newton steps at each tolerance, and the nats below which a further one is not taken."""
 MARGIN = 5.0
 """Nats beyond what BIC charges for the added coefficients."""
+PROMISING = 0.25
+"""Of the gain that would lead to a doubt: what a whole Gauss–Newton step must promise for a descent to be worth its
+time. In eleven fits of rods and growth with terms left out, the descent gained at most twice what was promised."""
 DEPENDENT = 0.05
 """A term is left out where the other terms and the unknowns explain all but this share of it: it is there already."""
 QUANTILE = 1.96
@@ -106,7 +111,8 @@ def beyond_noise(moved: float, before: float, interval: Interval) -> bool:
 
 
 def richer_fit(point: Point, least: Units) -> Richer | None:
-    """A short descent under richer equations; None where no term can be added or no step can be taken.
+    """A short descent under richer equations; None where no term can be added, no step can be taken, or the first one
+    promises far too little.
 
     Args:
         point: where the fit ended.
@@ -123,9 +129,12 @@ def richer_fit(point: Point, least: Units) -> Richer | None:
         if not terms:
             return None
         units = measured_units(point.system, point.state, least)
-        before = solve(point.system, units, point.tolerance, point.state, steps=STEPS, least_gain=LEAST_GAIN)
         system = _richer_system(point.system, terms)
-        state = replace(before.state, unknowns=np.append(before.state.unknowns, np.zeros(len(terms))))
+        first = solve(system, units, point.tolerance, _with_zeros(point.state, terms), steps=0)
+        if first.promised_gain < PROMISING * (_charge(terms, system) + MARGIN):
+            return None
+        before = solve(point.system, units, point.tolerance, point.state, steps=STEPS, least_gain=LEAST_GAIN)
+        state = _with_zeros(before.state, terms)
         for tolerance in TOLERANCES:
             if tolerance > point.tolerance:
                 state = solve(system, units, tolerance, state, steps=STEPS, least_gain=LEAST_GAIN).state
@@ -133,6 +142,16 @@ def richer_fit(point: Point, least: Units) -> Richer | None:
     except (NotPositiveError, np.linalg.LinAlgError, InputError):
         return None
     return _compared(before, after, terms)
+
+
+def _charge(terms: list[AddedTerm], system: System) -> float:
+    """What BIC charges for the coefficients of the terms, in nats."""
+    return 0.5 * len(terms) * math.log(system.count)
+
+
+def _with_zeros(state: State, terms: list[AddedTerm]) -> State:
+    """The state under richer equations that has no part of the added terms."""
+    return replace(state, unknowns=np.append(state.unknowns, np.zeros(len(terms))))
 
 
 def _compared(before: Solution, after: Solution, terms: list[AddedTerm]) -> Richer:
@@ -143,7 +162,7 @@ def _compared(before: Solution, after: Solution, terms: list[AddedTerm]) -> Rich
     strongest = int(np.argmax(ratios))
     return Richer(
         gain=before.value.total - after.value.total,
-        charge=0.5 * len(terms) * math.log(before.system.count),
+        charge=_charge(terms, before.system),
         strongest=terms[strongest],
         coefficient=float(values[known + strongest]),
         unknowns=dict(zip(before.system.task.unknowns, map(float, values[:known]), strict=True)),
@@ -185,13 +204,13 @@ def richer_problem(problem: Problem, terms: list[AddedTerm]) -> Problem:
 def _richer_system(system: System, terms: list[AddedTerm]) -> System:
     task = system.task
     richer = Task(richer_problem(task.problem, terms), task.readings, task.density)
-    return System(richer, system.space, system.points, system.used, system.meter)
+    return system.of(richer)
 
 
 def _independent(point: Point, terms: list[AddedTerm]) -> list[AddedTerm]:
     """The terms that are neither there already nor made of others: what is collinear stops every step."""
     system = _richer_system(point.system, terms)
-    state = replace(point.state, unknowns=np.append(point.state.unknowns, np.zeros(len(terms))))
+    state = _with_zeros(point.state, terms)
     units = measured_units(point.system, point.state)
     columns = []
     for name in system.task.unknowns:

@@ -19,6 +19,7 @@ class ReadingRows:
         first, _ = space.rows(points)
         first, self.members = self._grouped(first * space.fields + field)
         self.pattern = Pattern(first, space.offsets * space.fields, space.size, space.bandwidth)
+        self._precise: np.ndarray | None = None
 
     @staticmethod
     def _grouped(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -42,3 +43,12 @@ class ReadingRows:
             members = self.members[start : start + step]
             values, each = rows[np.maximum(members, 0)], weights[np.maximum(members, 0)] * (members >= 0)
             band.add_cells(self.pattern, np.matmul((values * each[..., None]).transpose(0, 2, 1), values), start)
+
+    def precise_normal(self, spread: np.ndarray) -> np.ndarray:
+        """The entries of the normal matrix of readings of curvature one, each with its known relative deviation; formed
+        at the first call."""
+        if self._precise is None:
+            band = Banded(self.space.size, self.space.bandwidth)
+            self.add_normal(band, 1.0 / spread**2)
+            self._precise = band.entries
+        return self._precise

@@ -52,6 +52,14 @@ class Solution:
         found[inside] = np.sqrt(variances[: int(inside.sum())])
         return found * self.system.task.rates(self.state.unknowns)
 
+    @property
+    def promised_gain(self) -> float:
+        """Nats that one more whole step would gain if the problem were linear: half of gradient × inverse × gradient."""
+        normal, active = self.normal, self.normal.active
+        solved = self.factor.solve(normal.gradient)
+        right = normal.border_gradient[active] - normal.border[:, active].T @ solved
+        return 0.5 * float(normal.gradient @ solved + right @ self.covariance @ right)
+
 
 def solve(
     system: System,

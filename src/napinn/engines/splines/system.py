@@ -42,7 +42,16 @@ CONDITION_TOLERANCE = 0.03
 class System:
     """A task on a mesh, with the readings that count; `points` is how many quadrature points a cell has an axis."""
 
-    def __init__(self, task: Task, space: Space, points: int, used: np.ndarray, meter: Meter) -> None:
+    def __init__(
+        self,
+        task: Task,
+        space: Space,
+        points: int,
+        used: np.ndarray,
+        meter: Meter,
+        rows: ReadingRows | None = None,
+    ) -> None:
+        """`rows` are those of another system with the same mesh and readings, which need not be computed again."""
         self.task, self.space, self.points, self.used, self.meter = task, space, points, used, meter
         self.values = task.readings.values[used]
         self.field = task.readings.field_index[used]
@@ -54,14 +63,18 @@ class System:
         self._factorised: dict[int, FactorisedGrid] = {}
         self.preconditioner: Preconditioner | None = None
         """The last one, where steps are matrix-free."""
-        self.rows = ReadingRows(space, task.points[used], self.field)
+        self.rows = ReadingRows(space, task.points[used], self.field) if rows is None else rows
         self.faces = [
             face_grid(space, {task.axis_of[name]: place for name, place in condition.at.items()})
             for condition in task.conditions
         ]
 
     def with_points(self, points: int) -> "System":
-        return System(self.task, self.space, points, self.used, self.meter)
+        return System(self.task, self.space, points, self.used, self.meter, self.rows)
+
+    def of(self, task: Task) -> "System":
+        """The same mesh and readings under other equations."""
+        return System(task, self.space, self.points, self.used, self.meter, self.rows)
 
     def on(self, space: Space) -> "System":
         return System(self.task, space, self.points, self.used, self.meter)
@@ -141,17 +154,10 @@ class System:
 
     def add_constant_normal(self, band: Banded, curvatures: np.ndarray) -> None:
         """Add the normal matrix of readings that all have the curvature of their field, times their known precision."""
-        columns = self._precise_normal.reshape(self.space.size, -1)
+        columns = self.rows.precise_normal(self.spread).reshape(self.space.size, -1)
         of_column = np.zeros(self.space.fields)
         of_column[: len(curvatures)] = curvatures
         band.entries.reshape(columns.shape)[:] += np.tile(of_column, self.space.functions)[:, None] * columns
-
-    @cached_property
-    def _precise_normal(self) -> np.ndarray:
-        """The entries of the normal matrix of readings of curvature one."""
-        band = Banded(self.space.size, self.space.bandwidth)
-        self.rows.add_normal(band, 1.0 / self.spread**2)
-        return band.entries
 
     @cached_property
     def everywhere(self) -> sparse.csr_array:

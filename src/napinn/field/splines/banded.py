@@ -17,10 +17,6 @@ MOST_AT_ONCE = 4_000_000
 """Entries of cell matrices that are summed at once; bounds the memory of their positions."""
 
 
-MOST_KEPT = 4_000_000
-"""Positions of a mesh that are kept from one assembly to the next."""
-
-
 class NotPositiveError(ArithmeticError):
     """The matrix has no Cholesky factor."""
 
@@ -60,17 +56,15 @@ class Pattern:
         self.pick = row * len(offsets) + column
         # Offsets ascend, so a lower entry of a cell is a lower entry of the whole.
         self._inside = offsets[column] * width + offsets[row] - offsets[column]
+        self._highest = int(self._inside.max(initial=0))
         self._first = first * width
-        self._kept: np.ndarray | None = None
-        self._keeps = len(first) * len(row) <= MOST_KEPT and size * width < 2**31
 
-    def positions(self, start: int, end: int) -> np.ndarray:
-        """(cells, entries): flat positions of the lower entries of cells `start` to `end`."""
-        if not self._keeps:
-            return self._first[start:end, None] + self._inside
-        if self._kept is None:
-            self._kept = self._first[:, None].astype(np.int32) + self._inside.astype(np.int32)
-        return self._kept[start:end]
+    def positions(self, start: int, end: int) -> tuple[int, int, np.ndarray]:
+        """Of the lower entries of cells `start` to `end`: the least flat position, how many there are from it to the
+        greatest, and (cells, entries) each position counted from the least."""
+        first = self._first[start:end]
+        low = int(first.min())
+        return low, int(first.max()) - low + self._highest + 1, (first - low)[:, None] + self._inside
 
 
 class Banded:
@@ -95,22 +89,22 @@ class Banded:
         step = max(1, MOST_AT_ONCE // len(pattern.pick))
         for begin in range(0, len(flat), step):
             part = flat[begin : begin + step]
-            position = pattern.positions(start + begin, start + begin + len(part))
-            self._add(position.ravel(), part.take(pattern.pick, axis=1).ravel())
+            low, count, position = pattern.positions(start + begin, start + begin + len(part))
+            self._add(low, count, position.ravel(), part.take(pattern.pick, axis=1).ravel())
 
     def add_sparse(self, matrix: sparse.csr_array) -> None:
         """Add a symmetric sparse matrix."""
         lower = sparse.tril(matrix).tocoo()
         row, column = (np.asarray(index, int) for index in (lower.row, lower.col))
-        self._add(column * (self.bandwidth + 1) + row - column, lower.data)
+        self._add(0, len(self.entries), column * (self.bandwidth + 1) + row - column, lower.data)
 
-    def _add(self, position: np.ndarray, values: np.ndarray) -> None:
-        low = int(position.min())
-        count = int(position.max()) + 1 - low
+    def _add(self, low: int, count: int, position: np.ndarray, values: np.ndarray) -> None:
+        """Add values at flat positions, which are counted from `low` and below `count`."""
+        part = self.entries[low : low + count]
         if len(position) > count // 16:
-            self.entries[low : low + count] += np.bincount(position - low, values, minlength=count)
+            part += np.bincount(position, values, minlength=count)
         else:
-            np.add.at(self.entries, position, values)
+            np.add.at(part, position, values)
 
     def factor(self, added: np.ndarray) -> Factor:
         """The Cholesky factor with `added` on the diagonal."""
