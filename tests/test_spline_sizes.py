@@ -8,7 +8,9 @@ import napinn
 from napinn.data.readings import read_table
 from napinn.engines.catalogue import METHODS
 from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.journal import Journal
 from napinn.engines.splines.smoothing import FINEST, FINEST_STIFFNESS, choose_start, finest
+from napinn.engines.splines.starts import Starts
 from napinn.engines.splines.task import Task
 from napinn.problem import Problem, Unknown
 
@@ -33,6 +35,38 @@ def test_an_unknown_that_divides_has_the_size_of_what_it_divides() -> None:
     found = fitted("u_t = r*u*(1 - u/K)", 9e3 / (1.0 + 40.0 * np.exp(-0.9 * times)), times, "r", "K")
     assert found["r"] == pytest.approx(0.9, rel=0.02)
     assert found["K"] == pytest.approx(9e3, rel=0.02)
+
+
+def two_compartments() -> tuple[Problem, pd.DataFrame]:
+    """A drug in blood, which exchanges it with a tissue that nobody measures; after a dose of ten."""
+    times = np.array([0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24])
+    rates = np.array([[-1.15, 0.5], [0.9, -0.5]])
+    values, vectors = np.linalg.eig(rates)
+    amounts = np.linalg.solve(vectors, [10.0, 0.0])
+    blood = np.exp(np.outer(times, values)) @ (amounts * vectors[0])
+    noise = 0.05 * np.random.default_rng(0).normal(size=len(times))
+    problem = Problem(
+        {"t": (0.0, 24.0)}, ("C",), ("C_t = -(k12 + ke)*C + k21*P", "P_t = k12*C - k21*P"),
+        {name: Unknown(low=0.0) for name in ("k12", "k21", "ke")}, hidden=("P",),
+        conditions=("C = 10 at t = 0", "P = 0 at t = 0"),
+    )  # fmt: skip
+    return problem, pd.DataFrame({"t": times, "C": blood + noise})
+
+
+def test_rates_beside_a_hidden_field_start_at_the_size_of_those_that_are_measured() -> None:
+    problem, table = two_compartments()
+    task = Task(problem, read_table(table, ("t",), ("C",)))
+    starts = Starts(task, lambda *_: None, lambda _: None, Journal(), Meter())
+    starts.find_first(choose_start(task, 0, 10_000, Meter()))
+    # The hidden field is constant at first, and rounding in its derivative says nothing of the size of a rate.
+    assert np.all((starts.natural > 0.05) & (starts.natural < 5.0))
+
+
+def test_exchange_with_a_hidden_field_is_found_without_starts() -> None:
+    problem, table = two_compartments()
+    result = napinn.fit(problem, read_table(table, ("t",), ("C",)), METHODS["splines"].make())
+    assert result.unknowns == pytest.approx({"k12": 0.9, "k21": 0.5, "ke": 0.25}, rel=0.1)
+    assert result.status.trusted
 
 
 def task_of(readings: int) -> Task:

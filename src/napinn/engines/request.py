@@ -127,8 +127,15 @@ def check_enough_for_intervals(readings: Readings) -> None:
 
 def check_readings(problem: Problem, readings: Readings, double: bool = False) -> None:
     """Whether these readings can be fitted, in this precision."""
-    if readings.coordinates != tuple(problem.coordinates) or readings.fields != problem.fields:
-        raise InputError("the readings are of other coordinates or fields than the problem's.")
+    for kind, found, wanted in (
+        ("coordinates", readings.coordinates, tuple(problem.coordinates)),
+        ("fields", readings.fields, problem.fields),
+    ):
+        if found != wanted:
+            raise InputError(
+                f"the readings are of other {kind} than the problem's: {', '.join(found)} and not {', '.join(wanted)}."
+                + (" A field that no reading has belongs to 'hidden'." if kind == "fields" else "")
+            )
     check_in_box(readings, problem)
     if not double:
         check_single_precision(problem, readings)

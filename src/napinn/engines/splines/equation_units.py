@@ -57,6 +57,15 @@ def _term_squares(system: System, state: State, residual: Residual) -> np.ndarra
     return np.where(np.isfinite(total), total, 0.0)
 
 
+def at_rest(task: Task, residual: Residual) -> bool:
+    """Whether a residual is as good as zero beside the natural size of the derivatives in it.
+
+    Args:
+        task: whose equation it is.
+        residual: with all unknowns at zero, so that nothing else cancels it."""
+    return float(np.mean(residual.value**2)) <= AT_REST * _natural_unit(task, residual) ** 2
+
+
 def _natural_unit(task: Task, residual: Residual) -> float:
     """The size of a condition where each derivative has its natural size: a variation over the length of the box."""
     total = 0.0

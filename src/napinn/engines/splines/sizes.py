@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from napinn.engines.splines.equation_units import at_rest
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
@@ -54,8 +55,9 @@ def natural_sizes(system: System, state: State) -> np.ndarray:
         sizes = []
         for residual in absent:
             slope, rest = residual.unknowns.get(name), residual.value
-            # Without a slope the other unknowns, which are zero here, multiply this one.
-            if slope is None or not np.any(slope):
+            # Without a slope the other unknowns, which are zero here, multiply this one. A hidden field is constant
+            # here: its derivative is rounding, beside which no unknown has a size.
+            if slope is None or not np.any(slope) or at_rest(task, residual):
                 continue
             ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
             sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])

@@ -142,7 +142,7 @@ class Starts:
         for name, other in finest(self.task, start).items() if single else ():
             if not settled():
                 attempt(name, other, None, 1.0, min(most, MOST_IN_DOUBT * self.task.fields))
-        if few or doubtful():
+        if few or doubtful() or (self.task.dimensions == 2 and not settled()):
             attempt("given start", start, self.first, GIVEN_START)
         if few or doubtful():
             for factor in OTHER_STARTS:
