@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import solve_ivp
 
 import napinn
 from napinn.data.readings import read_table
@@ -67,6 +68,23 @@ def test_exchange_with_a_hidden_field_is_found_without_starts() -> None:
     result = napinn.fit(problem, read_table(table, ("t",), ("C",)), METHODS["splines"].make())
     assert result.unknowns == pytest.approx({"k12": 0.9, "k21": 0.5, "ke": 0.25}, rel=0.1)
     assert result.status.trusted
+
+
+def test_a_yield_that_only_a_hidden_field_contains_has_a_size() -> None:
+    times = np.linspace(0.0, 14.0, 45)
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        growth = 0.55 * state[1] / (1.2 + state[1]) * state[0]
+        return np.array([growth, -growth / 0.45])
+
+    cells = solve_ivp(rate, (0.0, 14.0), [0.1, 6.0], t_eval=times, rtol=1e-9).y[0]
+    table = pd.DataFrame({"t": times, "X": cells + 0.005 * np.random.default_rng(0).normal(size=45)})
+    problem = Problem(
+        {"t": (0.0, 14.0)}, ("X",), ("X_t = mu*S/(K + S)*X", "S_t = -mu*S/(K + S)*X/Y"),
+        {name: Unknown(low=0.0) for name in ("mu", "K", "Y")}, hidden=("S",), conditions=("S = 6 at t = 0",),
+    )  # fmt: skip
+    found = napinn.fit(problem, read_table(table, ("t",), ("X",)), METHODS["splines"].make()).unknowns
+    assert found == pytest.approx({"mu": 0.55, "K": 1.2, "Y": 0.45}, rel=0.1)
 
 
 def task_of(readings: int) -> Task:

@@ -7,6 +7,7 @@ import numpy as np
 from napinn.engines.splines.state import Residual, State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
+from napinn.problem.equations import Derivative
 
 LEAST_UNIT = 0.1
 """Of the size of an equation at the smoothed field: a constant field with vanishing unknowns must not look exact."""
@@ -57,6 +58,15 @@ def _term_squares(system: System, state: State, residual: Residual) -> np.ndarra
     return np.where(np.isfinite(total), total, 0.0)
 
 
+def natural_size(task: Task, leaf: Derivative) -> float:
+    """Of a derivative of a field that varies by its scale over the box.
+
+    Args:
+        task: whose field it is.
+        leaf: the derivative."""
+    return float(task.scale[task.field_of[leaf.field]] / np.prod(task.lengths ** np.array(task.orders_of(leaf))))
+
+
 def at_rest(task: Task, residual: Residual) -> bool:
     """Whether a residual is as good as zero beside the natural size of the derivatives in it.
 
@@ -70,6 +80,6 @@ def _natural_unit(task: Task, residual: Residual) -> float:
     """The size of a condition where each derivative has its natural size: a variation over the length of the box."""
     total = 0.0
     for leaf, slope in residual.fields.items():
-        natural = task.scale[task.field_of[leaf.field]] / np.prod(task.lengths ** np.array(task.orders_of(leaf)))
+        natural = natural_size(task, leaf)
         total += float(np.sum(residual.grid.weights * (slope * natural) ** 2))
     return float(np.sqrt(total)) or 1.0

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from napinn.engines.splines.equation_units import at_rest
+from napinn.engines.splines.equation_units import AT_REST, at_rest, natural_size
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
@@ -64,7 +64,10 @@ def natural_sizes(system: System, state: State) -> np.ndarray:
         found |= {name: min(sizes)} if sizes else {}
 
     def size_of(leaf: Leaf) -> float:
-        return float(np.sqrt(np.mean(np.square(system.leaf(leaf, state)))))
+        size = float(np.sqrt(np.mean(np.square(system.leaf(leaf, state)))))
+        # The derivative of a constant is rounding; a hidden field is expected to vary over the box.
+        natural = natural_size(task, leaf) if isinstance(leaf, Derivative) else 0.0
+        return natural if size**2 <= AT_REST * natural**2 else size
 
     found = term_sizes([tree_of(equation) for equation in task.equations], size_of, found)
     return np.array([found.get(name, np.inf) for name in task.unknowns])
@@ -75,8 +78,8 @@ def box_sizes(task: Task) -> np.ndarray:
 
     def value(leaf: Leaf) -> Any:
         match leaf:
-            case Derivative(name, _):
-                return task.scale[task.field_of[name]] / float(np.prod(task.lengths ** np.array(task.orders_of(leaf))))
+            case Derivative():
+                return natural_size(task, leaf)
             case UnknownLeaf():
                 return 0.0
             case Constant(_, number):
