@@ -90,7 +90,7 @@ def lost(before: dict[str, str], after: dict[str, str], asked: Command) -> list[
         if given_up and name in named and asked.words[0] in ("simulate", "new", "predict", "export")
     ]
     allowed += [name for name in gone if given_up and name == "mine.html" and "link.html" in named]
-    if asked.words[:1] in (("resume",), ("sure",), ("verify",)):
+    if asked.words[0] in ("resume", "sure", "verify", "intervals", "profile"):
         # These add to the run that they are given.
         allowed += [name for name in gone if name.startswith(f"{asked.words[1]}/")]
     return sorted(set(gone) - set(allowed))
@@ -149,11 +149,11 @@ def answered_by_fork(asked: Command, folder: Path) -> Answer | None:
 
 def code_of(words: tuple[str, ...]) -> int:
     """The exit code of a command in this process, and on its streams what an interpreter would write at the end."""
-    from napinn.cli.main import run
-
     sys.argv = ["napinn", *words]
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", encoding="utf-8", closefd=False) for stream in (1, 2))
     try:
+        from napinn.cli.main import run
+
         run()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(bool(stop.code))

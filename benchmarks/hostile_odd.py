@@ -170,7 +170,7 @@ ODD_ALONE = (
     "bundle linked_run -o linked_run/new.zip",
     "init",
     "init readings.csv",
-    "init readings.csv -o linked.yaml --overwrite",
+    "init readings.csv -o linked.yaml",
     "init empty.csv -o new.yaml",
     "init none.csv",
     "new new.txt",

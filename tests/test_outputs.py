@@ -146,6 +146,11 @@ def test_the_own_files_of_a_run_are_written_again_without_asking(folder, napinn)
     load(folder / "RUN")
 
 
+def test_a_table_without_an_ending_is_text(folder, napinn):
+    assert napinn("predict", "RUN", "--grid", "3", "-o", "bare")[0] == 0
+    assert (folder / "bare").read_text().startswith("t,u")
+
+
 def test_what_a_run_was_fitted_to_is_kept(folder, napinn):
     assert napinn(*FIT, "-o", "fresh")[0] in (0, 3)
     before = contents(folder)
@@ -192,7 +197,7 @@ def test_a_run_that_is_replaced_leaves_files_of_the_user(tmp_path):
     run, compared = tmp_path / "run", tmp_path / "compared"
     for place in (run, compared / "pinn", compared / "own"):
         (place / "checkpoints").mkdir(parents=True)
-        for name in ("result.json", "report.html", ".part.1field.nc", "checkpoints/1.npz"):
+        for name in ("result.json", "report.html", ".part-field.nc", "checkpoints/1.npz"):
             (place / name).write_text("{}")
     (compared / COMPARISON).write_text("")
     kept = [run / "notes.txt", run / "inner" / "result.json", compared / "own" / "thesis.tex"]
