@@ -90,7 +90,7 @@ def lost(before: dict[str, str], after: dict[str, str], asked: Command) -> list[
         if given_up and name in named and asked.words[0] in ("simulate", "new", "predict", "export")
     ]
     allowed += [name for name in gone if given_up and name == "mine.html" and "link.html" in named]
-    if asked.words[0] in ("resume", "sure", "verify", "intervals", "profile"):
+    if set(asked.words[:1]) & {"resume", "sure", "verify", "intervals", "profile"}:
         # These add to the run that they are given.
         allowed += [name for name in gone if name.startswith(f"{asked.words[1]}/")]
     return sorted(set(gone) - set(allowed))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pydantic
 import yaml
@@ -27,11 +27,6 @@ BOOL = "tag:yaml.org,2002:bool"
 class Checked(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
     """YAML without two traps: `NO` is a name and not false, and an entry that is written twice is refused."""
 
-    yaml_implicit_resolvers: ClassVar = {
-        first: [each for each in known if each[0] != BOOL]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
@@ -43,6 +38,10 @@ class Checked(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
         return super().construct_mapping(node, deep)
 
 
+Checked.yaml_implicit_resolvers = {
+    first: [each for each in known if each[0] != BOOL]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 Checked.add_implicit_resolver(BOOL, re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 
 
