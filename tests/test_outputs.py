@@ -193,6 +193,12 @@ def test_every_file_that_a_run_is_loaded_from_is_guarded(folder):
     assert {path.name for path in read_by(folder / "RUN")} >= names
 
 
+def test_a_link_to_nothing_is_refused_as_a_folder(tmp_path):
+    (tmp_path / "link").symlink_to("gone")
+    with pytest.raises(InputError, match="is a link to a folder that does not exist"):
+        prepare(tmp_path / "link", overwrite=True)
+
+
 def test_a_run_that_is_replaced_leaves_files_of_the_user(tmp_path):
     run, compared = tmp_path / "run", tmp_path / "compared"
     for place in (run, compared / "pinn", compared / "own"):

@@ -34,6 +34,8 @@ def check_folder(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Seq
     :param inputs: Files and folders that the command reads; none may lie in a folder that is emptied."""
     try:
         if not folder.exists():
+            if folder.is_symlink():
+                raise InputError(f"{folder} is a link to a folder that does not exist; name another folder.")
             return
         if not folder.is_dir():
             raise InputError(f"{folder} is a file; name a folder for the run.")
