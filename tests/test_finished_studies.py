@@ -8,6 +8,8 @@ from napinn.studies.jobs.store import finished
 from napinn.studies.jobs.work import resolve
 from napinn.studies.paper.cases import WORK, run_case
 from napinn.studies.paper.names import NAMES
+from napinn.studies.paper.names import PRESETS as PRESET_NAMES
+from napinn.studies.paper.presets import PRESETS
 from napinn.studies.paper.reproduce import preset_of
 from napinn.studies.paper.studies import STUDIES
 
@@ -30,3 +32,4 @@ def test_the_id_of_the_work_is_the_one_that_finished_jobs_were_hashed_with():
 
 def test_names_that_the_command_line_checks_are_those_of_the_studies():
     assert tuple(STUDIES) == NAMES
+    assert set(PRESETS) == set(PRESET_NAMES)

@@ -51,6 +51,20 @@ def napinn(tmp_path, monkeypatch, capfd):
 # Names.
 
 
+def test_nitric_oxide_is_a_name_and_no_truth_value(tmp_path):
+    text = "coordinates: {on: [0, 1]}\nfields: [NO]\nequations: ['NO_on = -NO']\nflags: {leave_out_bad: yes}\n"
+    (tmp_path / "p.yaml").write_text(text)
+    file = load_problem_file(tmp_path / "p.yaml")
+    assert (file.fields, list(file.coordinates), file.flags.leave_out_bad) == (["NO"], ["on"], True)
+
+
+@pytest.mark.parametrize("text", [PROBLEM + "fields: [v]\n", PROBLEM.replace("k: 0.3", "k: 0.3, k: 0.4")])
+def test_an_entry_that_is_written_twice_is_refused(tmp_path, text):
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(InputError, match="is written twice, line"):
+        load_problem_file(tmp_path / "p.yaml")
+
+
 @pytest.mark.parametrize(("declared", "written"), [(MICRO, MU), (MU, MICRO), (E_ACUTE, "é"), ("é", E_ACUTE)])
 def test_names_that_look_alike_are_one_name(tmp_path, declared, written):
     text = (
@@ -187,7 +201,9 @@ def test_a_problem_file_that_would_take_for_ever_is_refused(napinn, text, said):
 
 @pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
 def test_both_readers_of_yaml_take_the_deepest_problem(tmp_path, monkeypatch, loader):
-    monkeypatch.setattr(loading, "LOADER", getattr(loading.yaml, loader))
+    safe = getattr(loading.yaml, loader)
+    monkeypatch.setattr(loading, "SAFE", safe)
+    monkeypatch.setattr(loading, "Loader", type("Loader", (loading.Checked, safe), {}))
     (tmp_path / "p.yaml").write_text(PROBLEM + "arrays: {u: {name: usol, axes: [t]}}\n")
     assert load_problem_file(tmp_path / "p.yaml").arrays
 

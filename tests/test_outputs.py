@@ -22,7 +22,7 @@ from napinn.runs import pipeline
 from napinn.runs.folder import CERTAINTY, RESULT, prepare
 from napinn.runs.loggers import LIVE_FILES
 from napinn.runs.verification import VERIFICATION
-from napinn.storage.folders import BEGUN, check_study_folder
+from napinn.storage.folders import BEGUN, COMPARISON, check_study_folder
 from napinn.storage.lock import LOCK, held
 from napinn.storage.outputs import RUN_FILES, output, read_by
 
@@ -146,6 +146,11 @@ def test_the_own_files_of_a_run_are_written_again_without_asking(folder, napinn)
     load(folder / "RUN")
 
 
+def test_a_table_without_an_ending_is_text(folder, napinn):
+    assert napinn("predict", "RUN", "--grid", "3", "-o", "bare")[0] == 0
+    assert (folder / "bare").read_text().startswith("t,u")
+
+
 def test_what_a_run_was_fitted_to_is_kept(folder, napinn):
     assert napinn(*FIT, "-o", "fresh")[0] in (0, 3)
     before = contents(folder)
@@ -186,6 +191,29 @@ def test_every_file_that_a_run_is_loaded_from_is_guarded(folder):
     assert {*BEGUN, RESULT, CERTAINTY, VERIFICATION} <= RUN_FILES
     assert LIVE_FILES <= BEGUN
     assert {path.name for path in read_by(folder / "RUN")} >= names
+
+
+def test_a_link_to_nothing_is_refused_as_a_folder(tmp_path):
+    (tmp_path / "link").symlink_to("gone")
+    with pytest.raises(InputError, match="is a link to a folder that does not exist"):
+        prepare(tmp_path / "link", overwrite=True)
+
+
+def test_a_run_that_is_replaced_leaves_files_of_the_user(tmp_path):
+    run, compared = tmp_path / "run", tmp_path / "compared"
+    for place in (run, compared / "pinn", compared / "own"):
+        (place / "checkpoints").mkdir(parents=True)
+        for name in ("result.json", "report.html", ".part-field.nc", "checkpoints/1.npz"):
+            (place / name).write_text("{}")
+    (compared / COMPARISON).write_text("")
+    kept = [run / "notes.txt", run / "inner" / "result.json", compared / "own" / "thesis.tex"]
+    for path in kept:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    prepare(run, overwrite=True)
+    prepare(compared, overwrite=True, whole=COMPARISON)
+    assert {path for path in tmp_path.rglob("*") if path.is_file() and path.name != LOCK} == set(kept)
+    assert not (compared / "pinn").exists()
 
 
 def test_a_study_may_add_to_its_own_folder(tmp_path):

@@ -1,7 +1,6 @@
 """`napinn compare`: methods on the user's own readings, or finished runs, side by side."""
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,14 +11,12 @@ from rich.table import Table
 from napinn.cli.choice import Choice
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_INTERRUPTED
-from napinn.cli.inputs import read_and_print_notes
 from napinn.cli.progress import progress_display
 from napinn.data.formats import csv_text
-from napinn.data.paths import PROBLEM_FILES
 from napinn.engines.snapshot import Snapshot
 from napinn.errors import InputError, storing
 from napinn.evaluation.comparison import ScoredFit, compare, ranked, score, table
-from napinn.problem.file import check_in_box
+from napinn.problem.file import Inputs
 from napinn.report.labels import label, misfit_label
 from napinn.results.result import FitStatus
 from napinn.runs.folder import load, prepare
@@ -30,11 +27,13 @@ from napinn.storage.lock import held
 
 
 def compare_command(
-    paths: Sequence[Path], choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool, as_json: bool
-) -> int:
-    fitted = not all(os.path.isdir(path) for path in paths)
+    paths: Sequence[Path], found: Inputs | None, choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Compare methods on the problem and readings that were found, or the runs in `paths` where there are none."""
+    fitted = found is not None
     if fitted:
-        scored, how = _methods(*_files(paths), choices, seed, out, overwrite)
+        scored, how = _methods(found, choices, seed, out, overwrite)
     else:
         scored, how = _runs(paths)
         prepare(out, overwrite, COMPARISON, paths)
@@ -53,26 +52,9 @@ def compare_command(
     return EXIT_INTERRUPTED if stopped else 0
 
 
-def _files(paths: Sequence[Path]) -> tuple[Path, Path]:
-    """The problem file and the table, in whichever order they were named."""
-    problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
-    tables = [path for path in paths if path not in problems and not os.path.isdir(path)]
-    if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
-        for path in paths:
-            if not os.path.lexists(path):
-                raise InputError(f"{path} does not exist; check the path.")
-        raise InputError(
-            "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
-        )
-    return problems[0], tables[0]
-
-
 def _methods(
-    problem: Path, readings: Path, choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool
+    found: Inputs, choices: Mapping[str, Choice], seed: int, out: Path, overwrite: bool
 ) -> tuple[list[ScoredFit], str]:
-    # Before the methods are made, because a network among them imports JAX, which a wrong file should not wait for.
-    found = read_and_print_notes(problem, [readings], Console(stderr=True))
-    check_in_box(found.readings, found.problem)
     recipes = {name: choice.make() for name, choice in choices.items()}
     prepare(out, overwrite, COMPARISON, found.files)
     with held(out), ExitStack() as displays:

@@ -1,15 +1,42 @@
 """Problem and readings of a command, and what was guessed of them in words; nothing that fits is loaded."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.markup import escape
 
 from napinn.cli.console import Console
+from napinn.data.paths import PROBLEM_FILES
 from napinn.data.readings import Columns
+from napinn.errors import InputError
 from napinn.problem import Problem
-from napinn.problem.file import Inputs, ProblemTexts, read_inputs
+from napinn.problem.file import Inputs, ProblemTexts, check_in_box, read_inputs
 from napinn.problem.file.joined import names_of_files
+
+
+def inputs_to_compare(paths: Sequence[Path], console: Console) -> Inputs | None:
+    """The problem and readings that methods are compared on; None where all paths are folders of runs."""
+    if all(os.path.isdir(path) for path in paths):
+        return None
+    problem, readings = problem_and_table(paths)
+    found = read_and_print_notes(problem, [readings], console)
+    check_in_box(found.readings, found.problem)
+    return found
+
+
+def problem_and_table(paths: Sequence[Path]) -> tuple[Path, Path]:
+    """The problem file and the table, in whichever order they were named."""
+    problems = [path for path in paths if path.suffix.lower() in PROBLEM_FILES]
+    tables = [path for path in paths if path not in problems and not os.path.isdir(path)]
+    if len(paths) != 2 or len(problems) != 1 or len(tables) != 1:
+        for path in paths:
+            if not os.path.lexists(path):
+                raise InputError(f"{path} does not exist; check the path.")
+        raise InputError(
+            "compare takes either a problem file (.yaml) and a table of readings, or two or more run folders."
+        )
+    return problems[0], tables[0]
 
 
 def read_and_print_notes(

@@ -33,7 +33,7 @@ from napinn.cli.options import (
 from napinn.data.paths import PROBLEM_FILES, check_exist
 from napinn.errors import InputError
 from napinn.storage.folders import check_folder
-from napinn.storage.json_files import check_run
+from napinn.storage.json_files import check_resumable
 from napinn.storage.outputs import output
 
 
@@ -282,7 +282,7 @@ def resume(
     json: Json = False,
 ) -> None:
     """Continue a fit from its newest checkpoint; the numbers are those of a fit that was never stopped."""
-    check_run(run)
+    check_resumable(run)
     from napinn.cli.repeating import resume_command
     from napinn.cli.running import OutputOptions
 

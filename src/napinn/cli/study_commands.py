@@ -13,7 +13,7 @@ from napinn.cli.commands import command
 from napinn.cli.options import Json, Replace, Seed
 from napinn.storage.folders import check_study_folder
 from napinn.storage.outputs import output
-from napinn.studies.paper.names import check_study
+from napinn.studies.paper.names import check_preset, check_study
 
 
 @command
@@ -88,6 +88,7 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Repeat a table or figure of the paper; fits that are finished are never run again."""
+    check_preset(preset)
     if study is not None:
         check_study(study)
         if out is not None and study != "discovery":

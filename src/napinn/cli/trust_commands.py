@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from napinn.cli.commands import command
+from napinn.cli.console import Console
 from napinn.cli.options import Json, Overwrite, Quiet, Replace, Run, Seed, Steps
 from napinn.data.paths import check_exist
 from napinn.storage.folders import COMPARISON, check_folder
@@ -69,9 +70,12 @@ def compare(
     choices = chosen_methods(methods, steps)
     check_exist(*paths)
     check_folder(out, overwrite, COMPARISON, paths)
+    from napinn.cli.inputs import inputs_to_compare
+
+    found = inputs_to_compare(paths, Console(stderr=True))
     from napinn.cli.comparing import compare_command
 
-    raise typer.Exit(compare_command(paths, choices, seed, out, overwrite, json))
+    raise typer.Exit(compare_command(paths, found, choices, seed, out, overwrite, json))
 
 
 @command

@@ -47,9 +47,9 @@ from napinn.storage.arrays import saved_arrays, write_arrays
 from napinn.storage.atomic import atomic_path, write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
 from napinn.storage.checkpoints import FOLDER as CHECKPOINTS
-from napinn.storage.folders import check_folder
+from napinn.storage.folders import check_folder, remove_own_files
 from napinn.storage.json_files import MODEL, RESULT, as_json, read_settings
-from napinn.storage.lock import LOCK, held
+from napinn.storage.lock import held
 
 CERTAINTY = "certainty.npz"
 
@@ -57,27 +57,15 @@ CERTAINTY = "certainty.npz"
 def prepare(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Sequence[Path] = ()) -> None:
     """Make the folder before any training, so that a refusal costs nothing; the file `whole` marks it as ours.
 
-    What was there is removed, so none of the `inputs` may lie in it."""
+    What napinn wrote there is removed, so none of the `inputs` may lie in it; other files stay."""
     check_folder(folder, overwrite, whole, inputs)
     try:
         if folder.exists() and any(folder.iterdir()):
             with held(folder):
-                _empty(folder)
+                remove_own_files(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
-
-
-def _empty(folder: Path) -> None:
-    """Remove all but the lock, which keeps another fit from starting here."""
-    try:
-        for path in folder.iterdir():
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            elif path.name != LOCK:
-                path.unlink()
-    except OSError as error:
-        raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
 
 def begin(request: Request, folder: Path, extras: RunExtras | None = None) -> None:

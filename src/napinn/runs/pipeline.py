@@ -29,7 +29,7 @@ from napinn.problem.file import Source
 from napinn.report.html import write_report
 from napinn.report.truth import Truth
 from napinn.results.recipe import Recipe
-from napinn.results.result import FitResult, FitStatus
+from napinn.results.result import FitResult
 from napinn.runs.folder import RESULT, begin, load, prepare, save
 from napinn.runs.loggers import check_loggers, log_file, opened, together
 from napinn.runs.request import RunExtras, read_extras, read_request, write_request
@@ -37,7 +37,7 @@ from napinn.runs.verification import read_verification
 from napinn.storage.atomic import write_atomic
 from napinn.storage.checkpoints import EVERY, Checkpoints
 from napinn.storage.checkpoints import found as checkpoints_of
-from napinn.storage.json_files import read_settings
+from napinn.storage.json_files import check_resumable
 from napinn.storage.lock import held
 
 REPORT, SEEDS = "report.html", "seeds.csv"
@@ -180,15 +180,13 @@ def resume_run(folder: Path, display: Display, every: float = EVERY) -> FitResul
     :param display: Where progress is shown.
     :param every: Seconds between two checkpoints.
     :raises InputError: if the run is finished, was of several seeds, or has no checkpoint."""
+    check_resumable(folder)
     request, extras = read_request(folder), read_extras(folder)
-    stopped = (folder / RESULT).exists()
-    if stopped and read_settings(folder / RESULT)["status"] != FitStatus.INTERRUPTED.name:
-        raise InputError(f"{folder} is finished, there is nothing to resume; napinn rerun repeats it.")
     if extras.seeds > 1:
         raise InputError(
             f"{folder} was to fit {extras.seeds} seeds, of which no checkpoints are kept; fit again with --overwrite."
         )
-    if stopped and not checkpoints_of(folder):
+    if (folder / RESULT).exists() and not checkpoints_of(folder):
         raise InputError(f"{folder} has no checkpoint to continue from; napinn rerun repeats it from the beginning.")
     check_readings(request.problem, request.readings, request.method.double)
     with held(folder):

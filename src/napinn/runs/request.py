@@ -32,10 +32,10 @@ from napinn.problem.tables import Table
 from napinn.problem.varying import VaryingUnknown
 from napinn.results.recipe import decode_method
 from napinn.storage.atomic import atomic_path, write_atomic
-from napinn.storage.json_files import FORMAT, as_json, check_run, read_settings
+from napinn.storage.json_files import FORMAT, REQUEST, as_json, check_run, read_settings
 from napinn.storage.settings import decode, encode
 
-REQUEST, READINGS, TABLES = "request.json", "readings.csv", "tables.npz"
+READINGS, TABLES = "readings.csv", "tables.npz"
 MANY_READINGS = "readings.parquet"
 MOST_IN_TEXT = 1_000_000
 """Rows of a table beyond which it is not kept as text."""

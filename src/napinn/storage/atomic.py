@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-UNFINISHED = ".part."
+UNFINISHED = ".part-"
 """What the name of a file begins with until all of it is written."""
 
 

@@ -1,5 +1,7 @@
 """May a command write into this folder? Asked before anything that fits is loaded, so that a refusal is quick."""
 
+import contextlib
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +9,7 @@ from napinn.errors import InputError
 from napinn.storage.atomic import UNFINISHED
 from napinn.storage.json_files import RESULT
 from napinn.storage.lock import LOCK
-from napinn.storage.outputs import RUN_MARKS
+from napinn.storage.outputs import RUN_FILES, RUN_MARKS
 
 STARTED = frozenset({"progress.json", "request.json"})
 """One of these stands in the folder of a fit that was killed."""
@@ -17,6 +19,8 @@ BEGUN = STARTED | {
 """All that the folder of a fit may hold before it has a result."""
 COMPARISON = "comparison.csv"
 """Stands in the folder of a comparison."""
+OWN_FILES = RUN_FILES | {"report.html", "field.nc", "readings.nc", COMPARISON, "comparison.png"}
+"""All that napinn writes into the folder of a run or a comparison by itself."""
 FITS = "fits"
 """The folder of finished fits in that of a study."""
 
@@ -30,6 +34,8 @@ def check_folder(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Seq
     :param inputs: Files and folders that the command reads; none may lie in a folder that is emptied."""
     try:
         if not folder.exists():
+            if folder.is_symlink():
+                raise InputError(f"{folder} is a link to a folder that does not exist; name another folder.")
             return
         if not folder.is_dir():
             raise InputError(f"{folder} is a file; name a folder for the run.")
@@ -44,6 +50,24 @@ def check_folder(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Seq
             raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
+
+
+def remove_own_files(folder: Path) -> None:
+    """Remove what napinn wrote into a folder, but for its lock; files and folders that a user put there stay.
+
+    :param folder: Of a run, or of a comparison with the runs in it."""
+    compared = (folder / COMPARISON).exists()
+    try:
+        for path in folder.iterdir():
+            plain_folder = path.is_dir() and not path.is_symlink()
+            if compared and plain_folder and any((path / mark).exists() for mark in RUN_MARKS):
+                remove_own_files(path)
+                with contextlib.suppress(OSError):  # Not empty: it holds files of the user.
+                    path.rmdir()
+            elif path.name.startswith(UNFINISHED) or path.name in OWN_FILES - {LOCK}:
+                shutil.rmtree(path) if plain_folder else path.unlink()
+    except OSError as error:
+        raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None
 
 
 def check_study_folder(folder: Path) -> None:

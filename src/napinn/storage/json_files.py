@@ -13,6 +13,10 @@ FORMAT = 2
 """The format of the files of a run; a run of another format is refused."""
 RESULT, MODEL = "result.json", "model.npz"
 """Stand in the folder of a finished run."""
+REQUEST = "request.json"
+"""Stands in the folder of a run from its first step on."""
+INTERRUPTED = "INTERRUPTED"
+"""The status of a result that a fit can be continued from; the name of `FitStatus.INTERRUPTED`."""
 LARGEST_JSON = 64 * 2**20
 """Bytes: no run of napinn writes a JSON file as large as this."""
 
@@ -65,6 +69,19 @@ def check_finished(folder: Path) -> None:
     # A pipe would be waited for.
     if not ((folder / MODEL).is_file() and zipfile.is_zipfile(folder / MODEL)):
         raise InputError(f"{folder / MODEL} cannot be read as the arrays of a model.")
+
+
+def check_resumable(folder: Path) -> None:
+    """Refuse a folder whose fit is finished or was never begun, before anything that fits is loaded.
+
+    :param folder: Of a fit that was killed or interrupted."""
+    check_run(folder)
+    begun, stopped = (folder / REQUEST).exists(), (folder / RESULT).exists()
+    if not begun and not stopped:
+        raise InputError(f"{folder} is not the folder of a run: it has neither {RESULT} nor {REQUEST}.")
+    read_settings(folder / (REQUEST if begun else RESULT))
+    if stopped and read_settings(folder / RESULT).get("status") != INTERRUPTED:
+        raise InputError(f"{folder} is finished, there is nothing to resume; napinn rerun repeats it.")
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from napinn.data.readings import Readings
 from napinn.diagnostics.sensors import judge_sensors, noisy_scales
 from napinn.engines.base import Backend, Estimate, RunOptions
-from napinn.engines.request import Request, check_sizes
+from napinn.engines.request import Request, check_sizes, too_few_for_splines
 from napinn.engines.snapshot import Snapshot
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
@@ -89,15 +89,11 @@ def refusal(problem: Problem, readings: Readings) -> str | None:
         return f"the problem has {len(problem.coordinates)} coordinates, and splines take at most {MOST_DIMENSIONS}"
     if any(equation.tree is None for equation in problem.written):
         return "an equation is a Python function, and splines need it as text"
-    if len(readings) < FEWEST:
-        return f"there are {len(readings)} reading(s), and splines need at least {FEWEST}"
-    return None
+    return too_few_for_splines(readings)
 
 
 MOST_DIMENSIONS = 3
 """With four, the bandwidth of a tensor-product basis does not fit into memory on any useful mesh."""
-FEWEST = 3
-"""Readings: one to hold out and two to smooth while the first mesh is chosen."""
 TOO_LARGE = "the readings and the mesh that they need are too many for splines"
 
 

@@ -50,9 +50,9 @@ AROUND_FIT = 3.0
 """Seconds that imports, files and the report take."""
 FIRST_STEPS = 40
 """Gauss–Newton steps of the first start."""
-USUAL_STEPS = {1: 800, 2: 1000, 3: 150}
+USUAL_STEPS = {1: 1000, 2: 3000, 3: 150}
 """Steps of a whole fit in units of one at the first mesh, by the number of axes: the mesh grows on the way. The first
-two were chosen by the cases of the gallery (`python benchmarks/time_estimates.py`)."""
+two were chosen by the cases of the gallery, with five seeds each (`gallery.json`, `benchmarks/time_estimates.py`)."""
 ROUGHNESS_ROUNDS = 8
 """Of unknown functions and their roughness weights in turn, at most."""
 StagedWatch = Callable[[Point, str, str], None]

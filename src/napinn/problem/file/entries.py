@@ -12,7 +12,7 @@ from napinn.problem.varying import VaryingUnknown
 FIRST_READING = "first reading"
 Finite = Annotated[float, pydantic.Field(allow_inf_nan=False)]
 Range = tuple[Finite, Finite]
-STRICT = pydantic.ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
 """No entry of another name, so that a misspelled one is found."""
 
 

@@ -1,5 +1,6 @@
 """A problem file on disk to its entries."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,36 @@ DEEPEST = 12
 """Levels of YAML; the deepest entry of a problem file has four."""
 LONGEST_ENTRY = 20_000
 """Characters of one entry: those of the longest equation. YAML reads `1:1:1…` as one number, in quadratic time."""
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one in C reads a large file ten times as fast; it recurses on the stack, so the depth is checked before."""
+BOOL = "tag:yaml.org,2002:bool"
+
+
+class Checked(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    """YAML without two traps: `NO` is a name and not false, and an entry that is written twice is refused."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                problem = f"the entry '{name[:40]}' is written twice"
+                raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+Checked.yaml_implicit_resolvers = {
+    first: [each for each in known if each[0] != BOOL]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+Checked.add_implicit_resolver(BOOL, re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+
+
+class Loader(Checked, SAFE):
+    """The reader of problem files."""
+
+
 OPENING = (
     yaml.BlockMappingStartToken,
     yaml.BlockSequenceStartToken,
@@ -36,7 +65,7 @@ def load_problem_file(path: Path) -> ProblemFile:
             raise InputError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, the limit for a problem file.")
         text = path.read_text(encoding="utf-8")
         _check_tokens(text, path)
-        content = yaml.load(text, LOADER)  # noqa: S506 (either of the safe ones)
+        content = yaml.load(text, Loader)  # noqa: S506 (made of a safe one)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -51,7 +80,7 @@ def load_problem_file(path: Path) -> ProblemFile:
 def _check_tokens(text: str, path: Path) -> None:
     """Refuse what would take for ever to read; tokens come one by one, so that a refusal is quick."""
     depth = 0
-    for token in yaml.scan(text, LOADER):
+    for token in yaml.scan(text, SAFE):
         if isinstance(token, yaml.AliasToken):
             # Aliases can make a few lines stand for billions of entries, and no problem needs them.
             raise InputError(f"{path} uses a YAML alias (*name); write the entry out.")

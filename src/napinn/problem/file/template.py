@@ -1,8 +1,13 @@
 """What a new problem file begins as, and the JSON schema by which an editor checks one while it is written."""
 
+import ast
+import inspect
+import itertools
 import json
+import textwrap
 from typing import Any
 
+from napinn.problem.file import entries
 from napinn.problem.file.problem_file import ProblemFile
 
 TEMPLATE = """\
@@ -106,8 +111,26 @@ equations:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of problem files."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **ProblemFile.model_json_schema()}
+    """The JSON schema of problem files; every entry is described by the text below it in its class."""
+    found = ProblemFile.model_json_schema()
+    classes = {entry.__name__: entry for entry in vars(entries).values() if isinstance(entry, type)}
+    for kind, part in ((ProblemFile, found), *((classes[name], part) for name, part in found["$defs"].items())):
+        for name, text in attribute_texts(kind).items():
+            part["properties"][name] = dict(sorted({**part["properties"][name], "description": text}.items()))
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def attribute_texts(kind: type) -> dict[str, str]:
+    """The text below each attribute of a class.
+
+    Pydantic can find it too, but would parse the source at every start of the program."""
+    (parsed,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    found = {}
+    for entry, text in itertools.pairwise(getattr(parsed, "body", ())):
+        match entry, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
+                found[name] = inspect.cleandoc(said)
+    return found
 
 
 def schema_text() -> str:

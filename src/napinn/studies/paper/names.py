@@ -9,6 +9,7 @@ NAMES = (
 )  # fmt: skip
 """Of the studies of `napinn.studies.paper.studies`, in their order."""
 OTHERS = ("discovery", "all")
+PRESETS = ("smoke", "quick", "paper")
 
 
 def check_study(name: str) -> None:
@@ -17,3 +18,11 @@ def check_study(name: str) -> None:
     :param name: As the user wrote it."""
     if name not in (*NAMES, *OTHERS):
         raise InputError(f"there is no study '{name}'; {nearest(name, [*NAMES, *OTHERS])}")
+
+
+def check_preset(name: str) -> None:
+    """Refuse a name that no preset has.
+
+    :param name: As the user wrote it."""
+    if name not in PRESETS:
+        raise InputError(f"there is no preset '{name}'; {nearest(name, PRESETS)}")

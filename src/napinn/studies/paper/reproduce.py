@@ -19,6 +19,7 @@ from napinn.studies.jobs import Job, JobOutcome, run_jobs
 from napinn.studies.jobs.store import finished, pack_finished
 from napinn.studies.paper.cases import AS_PRINTED, Case, unpacked
 from napinn.studies.paper.catalogue import left_out
+from napinn.studies.paper.names import check_preset
 from napinn.studies.paper.pictures import field_image
 from napinn.studies.paper.presets import PRESETS, Preset
 from napinn.studies.paper.studies import REPEATS, STUDIES, Study
@@ -118,8 +119,7 @@ def reproduce(
 
 def preset_of(name: str, seeds: int | None = None) -> Preset:
     """A preset by name, with another number of seeds where one is given."""
-    if name not in PRESETS:
-        raise InputError(f"there is no preset '{name}'; {nearest(name, PRESETS)}")
+    check_preset(name)
     return PRESETS[name] if seeds is None else dataclasses.replace(PRESETS[name], seeds=seeds)
 
 
