@@ -147,14 +147,14 @@ def coefficients(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def seconds(rows: pd.DataFrame) -> Figure:
-    mean = rows.groupby(["benchmark", "label"], sort=False)["seconds"].mean().unstack()
+def step_times(rows: pd.DataFrame) -> Figure:
+    """Milliseconds of a step of either method, one pair of bars a benchmark."""
     figure, (axes,) = new_figure(6.0, 3.2)
-    places = np.arange(len(mean))
-    for number, label in enumerate(mean.columns):
-        axes.bar(places + 0.35 * number, mean[label], 0.33, color=(GOOD, LINE)[number % 2], label=str(label))
-    axes.set_xticks(places + 0.17, [str(name) for name in mean.index])
-    _label(axes, "Whole fits", "", "seconds")
+    places = np.arange(len(rows))
+    for number, (column, label) in enumerate((("pinn_ms", "pinn"), ("na_pinn_ms", "na_pinn"))):
+        axes.bar(places + 0.35 * number, rows[column], 0.33, color=(GOOD, LINE)[number], label=label)
+    axes.set_xticks(places + 0.17, [_title(name) for name in rows["benchmark"]])
+    _label(axes, "A step of training", "", "milliseconds")
     axes.legend()
     return figure
 
