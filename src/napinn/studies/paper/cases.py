@@ -105,18 +105,9 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
     method = decode_method(payload["method"])
     benchmark = _benchmark(payload["benchmark"])
     problem = benchmark.problem
-    clean = payload["noise"] == CLEAN
-    law = PAPER_MIXTURE if clean else NOISES[payload["noise"]]
-    corrupted = corrupt(
-        benchmark,
-        payload["ratio"],
-        payload["seed"],
-        noise=law,
-        outlier_style=OUTLIER_STYLES[payload.get("outliers", AS_PRINTED)],
-        noise_scale=payload.get("law_scale", 1.0),
-    )
+    corrupted = _corrupted(payload)
     table = corrupted.table
-    if clean:
+    if payload["noise"] == CLEAN:
         table = table.assign(**{name: corrupted.labels[f"{name}_true"] for name in problem.fields})
     readings = read_table(table, tuple(problem.coordinates), problem.fields)
     result = fit(problem, readings, method, seed=payload["seed"], progress=lambda now: share(now.done / now.total))
@@ -145,6 +136,28 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         "jaxlib": version("jaxlib"),
         "extras": _extras(result, benchmark, corrupted, payload.get("frames", 0)),
     }
+
+
+def _corrupted(payload: Mapping[str, Any]) -> Corrupted:
+    return corrupt(
+        _benchmark(payload["benchmark"]),
+        payload["ratio"],
+        payload["seed"],
+        noise=PAPER_MIXTURE if payload["noise"] == CLEAN else NOISES[payload["noise"]],
+        outlier_style=OUTLIER_STYLES[payload.get("outliers", AS_PRINTED)],
+        noise_scale=payload.get("law_scale", 1.0),
+    )
+
+
+def injected_density(row: Mapping[str, Any]) -> list[float]:
+    """The density of the injected noise without the outliers, where the fit of a row drew its learned law.
+
+    Fits of earlier versions kept only the law of all misfits, outliers included; it is then worked out again."""
+    law = row["extras"]["law"]
+    if "injected" in law:
+        return law["injected"]
+    setting = {name: row[name] for name in ("benchmark", "ratio", "seed", "noise")}
+    return _numbers(_corrupted(setting).law.noise_pdf(np.array(law["misfit"])))
 
 
 def _parts(method: Recipe) -> dict[str, str]:

@@ -14,7 +14,7 @@ from scipy.special import expit
 from napinn.noise.law import FLAG_BELOW
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure
 from napinn.studies.benchmarks.names import BENCHMARKS
-from napinn.studies.paper.cases import unpacked
+from napinn.studies.paper.cases import injected_density, unpacked
 from napinn.studies.paper.tables import TITLES, confused
 
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:")
@@ -191,11 +191,9 @@ def confusion(rows: pd.DataFrame) -> Figure:
 def laws(rows: pd.DataFrame) -> Figure:
     """Learned noise laws, one line a label, over the density of the injected noise without the outliers."""
     figure, (axes,) = new_figure(6.0, 3.4)
-    first = rows["extras"].iloc[0]["law"]
-    # Fits from before it was kept have the law of all misfits, outliers included.
-    whole = "injected" not in first
-    title = "injected, with outliers" if whole else "injected noise"
-    axes.fill_between(first["misfit"], first["true" if whole else "injected"], color="#d1d5db", label=title)
+    first = rows.iloc[0]
+    injected = injected_density(first.to_dict())
+    axes.fill_between(first["extras"]["law"]["misfit"], injected, color="#d1d5db", label="injected noise")
     for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
         law = row["extras"]["law"]
         axes.plot(law["misfit"], law["density"], STYLES[number][1:], color=SHADES[number], label=row["label"])
