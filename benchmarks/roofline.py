@@ -13,10 +13,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from chunks import Start
 from jax.extend import core
 
 from napinn.engines.network.training.steps import schedule_of, step_of
+from napinn.studies.paper.step_times import Start
 
 Product = tuple[tuple[int, ...], tuple[int, ...], Any]
 REPEATS = 5

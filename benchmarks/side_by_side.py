@@ -21,7 +21,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from chunks import Others, Start, in_turn, start_of
 from roofline import operations, products_of, timed_products
 
 from napinn.engines.network.methods import pinn
@@ -31,6 +30,7 @@ from napinn.noise.losses import Squared
 from napinn.report.figures import new_figure, save
 from napinn.studies.benchmarks.names import BENCHMARKS
 from napinn.studies.paper.provenance import provenance
+from napinn.studies.paper.step_times import Others, Start, in_turn, start_of
 
 HERE = Path(__file__).parent
 PEERS = ("torch_eager", "deepxde_pinn", "pina_pinn", "jinns_pinn", "jax_plain")

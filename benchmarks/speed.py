@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from chunks import Others, in_turn, start_of
 from memory import watched
 from roofline import operations, products_of, timed_products
 
@@ -30,6 +29,7 @@ from napinn.engines.network.training import SOAP, Method
 from napinn.studies.benchmarks.base import Benchmark
 from napinn.studies.benchmarks.names import BENCHMARKS
 from napinn.studies.paper.provenance import provenance
+from napinn.studies.paper.step_times import Others, in_turn, start_of
 
 RESULTS = Path(__file__).parent / "results"
 PROBLEMS = ("allen_cahn", "burgers")

@@ -21,7 +21,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from chunks import start_of
 from side_by_side import ENVIRONMENTS, HERE, python_of, write_work
 
 from napinn.data.readings import read_table
@@ -32,6 +31,7 @@ from napinn.engines.network.training import FitState, Method, begin, prepare_dat
 from napinn.studies.benchmarks.allen_cahn import allen_cahn
 from napinn.studies.benchmarks.corruption import corrupt
 from napinn.studies.paper.provenance import provenance
+from napinn.studies.paper.step_times import start_of
 
 ACCURACY, OUTLIERS, JUDGED = 0.127, 0.15, 20_000
 STEPS = 30_000

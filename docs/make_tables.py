@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from napinn.studies.paper.tables import OURS, TITLES, confused, paper, spread
+from napinn.studies.paper.tables import ENGINES, OURS, TITLES, confused, paper, spread
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -47,9 +47,11 @@ def unknown(found: pd.DataFrame, name: str) -> float:
 
 
 def summary() -> Iterator[str]:
-    heads = ("paper: PINN", "paper: naPINN", "ours: PINN", "ours: naPINN", "napinn's default", "its coefficient")
-    yield "| rMSE, 15 % outliers | " + " | ".join(heads) + " |"
-    yield "|---|---|---|---|---|---|---|"
+    heads = ("paper: PINN", "paper: naPINN", "ours: PINN", "ours: naPINN", "napinn's network", "its coefficient")
+    yield "| rMSE, 15 % outliers | " + " | ".join((*heads, "napinn's splines", "their coefficient")) + " |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    draws = json.loads((RESULTS / "allen_cahn.json").read_text(encoding="utf-8"))["rows"].values()
+    splines = {"allen_cahn": pd.DataFrame(draws)}
     for benchmark, title in TITLES.items():
         own = rows("quick", "default", label="default", benchmark=benchmark)
         sign, name, true = COEFFICIENTS[benchmark]
@@ -57,16 +59,22 @@ def summary() -> Iterator[str]:
         cells += [f"{paper()['main', label, benchmark, 0.15, 'rmse']:.3f}" for label in ("pinn", OURS)]
         cells += [number("paper", "fields", label, benchmark, 0.15) for label in ("pinn", OURS)]
         cells += [
-            f"**{own['rmse'].mean():.4f}** ({own['rmse'].std():.4f})",
+            f"{own['rmse'].mean():.4f} ({own['rmse'].std():.4f})",
             f"{sign} {unknown(own, name):.4f} ({true:g})",
         ]
+        found = splines.get(benchmark)
+        cells += (
+            ["–", "–"]
+            if found is None
+            else [f"{found['rmse'].mean():.4f} ({found['rmse'].std():.4f})", f"{sign} {found[name].mean():.4f} ({true:g})"]
+        )
         yield "| " + " | ".join(cells) + " |"
 
 
 def main_at_three_ratios() -> Iterator[str]:
     """naPINN and the best other method of the main study."""
     table = rows("quick", "main")
-    table = table[table["label"] != "clean"]
+    table = table[~table["label"].isin(("clean", *ENGINES))]
     yield "| rMSE | naPINN | best other | paper: naPINN | paper: best other |"
     yield "|---|---|---|---|---|"
     for benchmark, title in TITLES.items():
@@ -90,10 +98,44 @@ def instants() -> Iterator[str]:
     table = rows("quick", "main", benchmark="allen_cahn").dropna(subset=["rmse_instants"])
     yield "| Allen–Cahn, rMSE | of the whole record | mean of three instants | paper |"
     yield "|---|---|---|---|"
-    for (label, ratio), found in table[table["label"] != "clean"].groupby(["label", "ratio"], sort=False):
+    shown = table[table["label"].isin(("clean", "pinn", OURS))]
+    for (label, ratio), found in shown.groupby(["label", "ratio"], sort=False):
         printed = paper().get(("main", str(label), "allen_cahn", float(str(ratio)), "rmse"))
         cells = [spread(found["rmse"]), spread(found["rmse_instants"]), f"{printed:.3f}" if printed else "–"]
         yield f"| {label}, {100 * float(str(ratio)):g} % | " + " | ".join(cells) + " |"
+
+
+def options() -> Iterator[str]:
+    """What each choice that the paper leaves open would explain."""
+    yield "| option | Allen–Cahn or λ–ω | paper | usual | with the option |"
+    yield "|---|---|---|---|---|"
+    missed, alarms = (
+        f"{paper()['confusion', OURS, 'allen_cahn', 0.1, key]:.0f}" for key in ("outlier_accepted", "normal_rejected")
+    )
+    cells = []
+    for preset in ("quick", "quick-outliers-additive"):
+        counts = confused(rows(preset, "confusion").iloc[0])
+        cells.append(f"{counts['accepted']['outlier']}; {counts['rejected']['normal']}")
+    what = "Allen–Cahn, 10 %: outliers missed; false alarms"
+    yield f"| `--outliers additive` | {what} | {missed}; {alarms} | " + " | ".join(cells) + " |"
+    scaled = rows("quick-law-scale-0.594", "noise_laws")
+    for label in scaled["label"]:
+        place = ("reaction_diffusion", 0.15)
+        printed = paper()["noise_laws", label, *place, "rmse"]
+        pair = [number(preset, "noise_laws", label, *place) for preset in ("quick", "quick-law-scale-0.594")]
+        what = f"λ–ω, 15 %: rMSE of {label.replace('@', ', ')}"
+        yield f"| `--law-scale 0.594` | {what} | {printed:.3f} | " + " | ".join(pair) + " |"
+
+
+def training_cost() -> Iterator[str]:
+    """Milliseconds of a step, ours and the paper's."""
+    yield "| a step of | PINN, ms | naPINN, ms | ratio (quartiles) | paper: ratio |"
+    yield "|---|---|---|---|---|"
+    for _, row in pd.read_csv(RESULTS / "quick" / "cost.csv").iterrows():
+        printed = [paper()["cost", name, row["benchmark"], 0.15, "seconds"] for name in ("pinn", OURS)]
+        times = f"{row['times']:.3f} ({row['times_low']:.3f}–{row['times_high']:.3f})"
+        cells = [f"{row['pinn_ms']:.1f}", f"{row['na_pinn_ms']:.1f}", times, f"{printed[1] / printed[0]:.3f}"]
+        yield f"| {TITLES[row['benchmark']]} | " + " | ".join(cells) + " |"
 
 
 def rejection_cost() -> Iterator[str]:
@@ -509,6 +551,8 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         summary,
         main_at_three_ratios,
         instants,
+        options,
+        training_cost,
         rejection_cost,
         confusion,
         ablation,

@@ -98,3 +98,23 @@ def test_a_fit_ends_with_three_commands_that_parse(finished, status, first):
     for program, command, run_folder, *options in words:
         assert (program, run_folder) == ("napinn", "runs/my run")
         GROUP.commands[command].make_context(command, [run_folder, *options])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["problem.yaml"], "problem.yaml is a problem file; name the table of readings behind it."),
+        (["readings.csv"], "give either a problem file (napinn fit problem.yaml readings.csv), or --equation"),
+        (["problem.yaml", "readings.csv", "-e", "u_t = -k*u"], "and not both"),
+        (["problem.yaml", "gone.csv"], "gone.csv"),
+    ],
+)
+def test_fit_takes_the_problem_file_first_as_check_does(monkeypatch, capfd, tmp_path, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("problem.yaml").write_text("coordinates: {t: }\nfields: [u]\nunknowns: {k: }\nequations: [u_t = -k*u]\n")
+    Path("readings.csv").write_text("t,u\n0,1\n1,0.5\n2,0.25\n")
+    monkeypatch.setattr(sys, "argv", ["napinn", "fit", *words])
+    with pytest.raises(SystemExit) as stop:
+        run()
+    assert stop.value.code == 2
+    assert sentence in re.sub(r"\s+", " ", capfd.readouterr().err)

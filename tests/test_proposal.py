@@ -6,10 +6,11 @@ import yaml
 
 from napinn.cli.starting import init_command, only_table
 from napinn.data.formats import read_file
+from napinn.data.formats.header import header_of
 from napinn.errors import InputError
 from napinn.problem.file import bind_readings, load_problem_file, parse_problem
 from napinn.problem.file.proposal import propose
-from napinn.problem.file.roles import roles_of
+from napinn.problem.file.roles import plain_name, roles_of
 
 
 def proposed(table: pd.DataFrame):
@@ -178,6 +179,33 @@ REAL = {
         {"pH": 3, "DO": 3},
     ),
     "the separator named above the header": ("sep=;\nt;u\n0;1\n1;0,5\n", "utf-8", ["u_t = -k*u"], {"u": 2}),
+    "what an oscilloscope writes above its table, in as many cells": (
+        "Model,TBS1102B\nFirmware Version,v1.09\n\nSample Interval,2e-06\nVertical Units,V\n\n"
+        "TIME,CH1\n0.0,3.3\n2e-06,3.2\n4e-06,3.1\n",
+        "utf-8",
+        ["d(CH1, TIME) = -k*CH1"],
+        {"CH1": 3},
+    ),
+    "a row of units below the header": (
+        "Time;Temp\ns;deg C\n0;20,5\n60;\n120;19,5\n",
+        "utf-8",
+        ["d(Temp, Time) = -k*Temp"],
+        {"Temp": 2},
+    ),
+    "units in brackets below the header, and lines above it": (
+        "Logger 7\nSerial 12\nt\tpH\n[min]\t(-)\n0\t7.1\n5\t7.2\n10\t7.2\n",
+        "utf-8",
+        ["pH_t = -k*pH"],
+        {"pH": 3},
+    ),
+    "four rows above the table of a Campbell logger": (
+        '"TOA5","CR1000","CR1000","12345","Std.27","CPU:a.CR1","1234","Table1"\n"TIMESTAMP","RECORD","Temp_C_Avg"\n'
+        '"TS","RN","Deg C"\n"","","Avg"\n"2024-05-01 00:00:00",0,20.1\n"2024-05-01 00:05:00",1,"NAN"\n'
+        '"2024-05-01 00:10:00",2,20.4\n',
+        "utf-8",
+        ["TempCAvg_t = -k*TempCAvg"],
+        {"TempCAvg": 2},
+    ),
     "columns of white space": ("t  u\n0.0   1\n10.0  -0.5\n", "utf-8", ["u_t = -k*u"], {"u": 2}),
 }
 """Tables as people have them, with their encoding, the equations that are proposed, and readings by field."""
@@ -218,8 +246,8 @@ def test_only_units_of_time_make_a_column_time(unit, taken):
     ("text", "sentence"),
     [
         ("0.0,1.0\n0.1,0.9\n", "has no header: its first row holds numbers only"),
-        ("time,DO\ns,mg/L\n0,8.0\n1,7.9\n", "row 2, column 'time': expected a finite number, found 's'"),
-        ("Datum,Uhrzeit,u\n2024-03-01,08:00,1\n2024-03-01,09:00,2\n", "join them in one column"),
+        ("time,DO\nfast,high\n0,8.0\n1,7.9\n", "row 2, column 'time': expected a finite number, found 'fast'"),
+        ('t,p\n0,"101,325.0"\n1,"99,000"\n', "column 'p': numbers such as 101,325.0 have commas between"),
         ("t,u,,\n0,1,2,3\n", "two columns without a name"),
     ],
 )
@@ -230,8 +258,117 @@ def test_a_table_that_is_not_understood_gets_the_way_to_mend_it(text, sentence, 
         propose(read_file(path).table, path.name)
 
 
+def test_units_below_the_header_are_units_of_the_columns_and_said(tmp_path):
+    path = tmp_path / "logger.csv"
+    path.write_text("Time,Temp,Flow (L/s)\nmin,Deg C,L/s\n0,8.0,1\n1,7.9,2\n")
+    sheet = read_file(path)
+    assert list(sheet.table.columns) == ["Time (min)", "Temp (Deg C)", "Flow (L/s)"]
+    assert "units below the header, joined with it and not counted as rows" in sheet.notes[0]
+    units = proposed(sheet.table)[0].units
+    assert (units["Time"], units["Temp"]) == ("min", "°C")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t,u\n0,1\n1,2\nt,u\n0,3\n1,4\n2,5\n",  # Two records one below the other: nothing may be left out.
+        "t,u\n0,1x\n1,2\n2,3\n",  # A damaged first reading.
+        "t,u\nfirst,run\n0,1\n1,2\n",  # One line of text more, which says nothing of where the header is.
+        "site,note\nA,dry\nB,wet\nC,dry\n",  # No numbers at all.
+        "t,u\ns,V\n0,1\n",  # One reading could be part of what is above it.
+    ],
+)
+def test_a_header_is_not_sought_further_down_without_need(text):
+    assert header_of(text.splitlines(), ",") is None
+
+
 def test_a_row_with_too_many_cells_is_no_line_above_the_header(tmp_path):
     path = tmp_path / "readings.csv"
     path.write_text("t,u\n0,1\n1,2,3\n2,3\n3,4\n4,5\n")
     with pytest.raises(InputError, match="row 3 has 3 cells"):
         read_file(path)
+
+
+def test_date_and_time_of_day_in_two_columns_are_joined_and_said(tmp_path):
+    path = tmp_path / "readings.csv"
+    rows = "31.01.2024;23:50:00;20,5\n01.02.2024;00:00:00;20,4\n01.02.2024;;20,3\n01.02.2024;00:20:00;20,1\n"
+    path.write_text("Datum;Uhrzeit;Temp (°C)\n" + rows, encoding="utf-8")
+    sheet = read_file(path)
+    assert "'Datum' and 'Uhrzeit' joined in the column 'Datum Uhrzeit'" in sheet.notes[0]
+    roles = roles_of(sheet.table)
+    assert (roles.time_column, roles.written, roles.ignored) == (
+        "Datum Uhrzeit",
+        "%d.%m.%Y %H:%M:%S",
+        ["Datum", "Uhrzeit"],
+    )
+    propose(sheet.table, path.name)
+    # A table that was written with the joined column is read as it is.
+    again = tmp_path / "again.csv"
+    sheet.table.to_csv(again, index=False)
+    assert list(read_file(again).table.columns) == list(sheet.table.columns)
+
+
+@pytest.mark.parametrize(
+    "header", ["day;from;to\n2024-03-01;08:00;09:00\n2024-03-02;08:00;09:00\n", "when;u\n2024-03-01;1\n2024-03-02;2\n"]
+)
+def test_dates_are_joined_only_with_one_column_of_times(header, tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_text(header)
+    assert "joined" not in read_file(path).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields", "deviation"),
+    [
+        ("t u u_err", ["u"], "u_err"),
+        ("t u error", ["u"], "error"),
+        ("t u v_err", ["u", "verr"], None),
+        ("t u v u_err", ["u", "v", "uerr"], None),
+    ],
+)
+def test_a_column_named_as_the_deviation_of_the_field_is_one(columns, fields, deviation):
+    table = pd.DataFrame({name: [1.0, 3.0 + place, 2.0] for place, name in enumerate(columns.split())})
+    roles = roles_of(table.assign(t=[0.0, 1.0, 2.0]))
+    assert (list(roles.fields), roles.deviation) == (fields, deviation)
+
+
+def test_deviations_that_are_not_positive_are_a_field():
+    table = pd.DataFrame({"t": [0.0, 1.0, 2.0], "u": [1.0, 3.0, 2.0], "u_err": [0.1, 0.0, 0.1]})
+    assert roles_of(table).deviation is None
+
+
+def test_a_proposed_deviation_reaches_the_readings():
+    table = pd.DataFrame({"t [s]": [0.0, 1.0, 2.0], "u [K]": [1.0, 3.0, 2.0], "u_err [K]": [0.1, 0.2, 0.1]})
+    _, readings = proposed(table)
+    assert readings.sigma is not None
+    assert readings.sigma.tolist() == [0.1, 0.2, 0.1]
+
+
+def test_numbers_of_the_rows_are_no_field_beside_a_time():
+    table = pd.DataFrame({"RECORD": [7, 8, 9], "t": [0.0, 2.0, 3.0], "u": [1.0, 3.0, 2.0]})
+    assert (list(roles_of(table).fields), roles_of(table).ignored) == (["u"], ["RECORD"])
+    assert list(roles_of(table.assign(RECORD=[7, 9, 10])).fields) == ["RECORD", "u"]
+    assert list(roles_of(table.drop(columns="t")).coordinates.values()) == ["RECORD"]
+
+
+@pytest.mark.parametrize(
+    ("column", "plain"),
+    [
+        ("x_km", ("x", "km")),
+        ("depth_m", ("depth", "m")),
+        ("pressure, Pa", ("pressure", "Pa")),
+        ("Temp, °C (LGR S/N: 1, SEN S/N: 2)", ("Temp", "°C")),
+        ("T, inner", ("T, inner", "")),
+        ("u_m", ("u_m", "")),
+    ],
+)
+def test_units_are_taken_from_names(column, plain):
+    assert plain_name(column) == plain
+
+
+@pytest.mark.parametrize("column", ["T at x={} m (°C)", "T_{}m", "temp @ {} m", "T x={}m"])
+def test_columns_that_name_their_places_are_one_field(column):
+    table = pd.DataFrame({"time (s)": [0.0, 1.0, 2.0]} | {column.format(x): [1.0, 3.0, 2.0] for x in (0.05, 0.15)})
+    problem, readings = proposed(table)
+    assert list(problem.coordinates) == ["time", "x"]
+    assert (len(problem.fields), sorted(set(readings.points[:, 1]))) == (1, [0.05, 0.15])

@@ -44,7 +44,7 @@ def _column(column: str, roles: Roles) -> Column:
             return Column(column=column, role=role, name=name, unit=roles.units.get(name, ""), clock=clock or "")
     if column == roles.sensor:
         return Column(column=column, role=Role.SENSOR)
-    if column == SPECIAL.sigma or column.endswith("_" + SPECIAL.sigma):
+    if column in (SPECIAL.sigma, roles.deviation) or column.endswith("_" + SPECIAL.sigma):
         return Column(column=column, role=Role.DEVIATION)
     if column == SPECIAL.value:
         return Column(column=column, role=Role.VALUE, name=next(iter(roles.fields), "u"))

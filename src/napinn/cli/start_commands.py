@@ -130,7 +130,9 @@ def fit(
     readings: Annotated[
         list[Path],
         typer.Argument(
-            metavar="READINGS…", help=".csv, .tsv, .parquet, .nc, .npz or .mat; of several, each is an experiment."
+            metavar="[PROBLEM] READINGS…",
+            help="A problem file, unless -p or -e is given, and .csv, .tsv, .parquet, .nc, .npz or .mat; of several, "
+            "each is an experiment.",
         ),
     ],
     problem: ProblemFile = None,
@@ -202,8 +204,15 @@ def fit(
 ) -> None:
     """Fit field, coefficients and noise law to a table of readings; mark unreliable readings; write a report."""
     lists = [tuple(given or ()) for given in (equation, unknown, constant, condition, periodic)]
+    if problem is None and readings[0].suffix.lower() in PROBLEM_FILES:
+        problem, *readings = readings
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
-        raise InputError("give either --problem FILE, or --equation with --unknown and its like, and not both.")
+        raise InputError(
+            "give either a problem file (napinn fit problem.yaml readings.csv), or --equation with --unknown and its "
+            "like, and not both."
+        )
+    if not readings:
+        raise InputError(f"{problem} is a problem file; name the table of readings behind it.")
     from napinn.cli.choice import Choice
 
     choice = Choice(method, backbone, density, loss, steps, double, minutes).check()

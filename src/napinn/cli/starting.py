@@ -12,7 +12,8 @@ from napinn.problem.file.template import TEMPLATE, schema_text
 from napinn.storage.outputs import Output, output
 
 TABLES = (".csv", ".tsv", ".parquet")
-"""Endings by which `napinn init` finds a table in a folder."""
+OTHER_TEXTS = (".txt", ".dat")
+"""Endings by which `napinn init` finds a table in a folder; texts only where there is none of the others."""
 
 
 def init_command(readings: Path | None, path: Path, overwrite: bool) -> None:
@@ -30,9 +31,12 @@ def only_table(folder: Path) -> Path:
     """The one table of readings in a folder; a sentence where there is none or a choice.
 
     :param folder: Where to look; its own folders are left out."""
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in TABLES and path.is_file())
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    by_ending = [[path for path in files if path.suffix.lower() in endings] for endings in (TABLES, OTHER_TEXTS)]
+    found = next(filter(None, by_ending), [])
     if not found:
-        raise InputError(f"there is no table ({', '.join(TABLES)}) in this folder; name one: napinn init readings.csv")
+        known = ", ".join((*TABLES, *OTHER_TEXTS))
+        raise InputError(f"there is no table ({known}) in this folder; name one: napinn init readings.csv")
     if len(found) > 1:
         raise InputError(
             f"there are {len(found)} tables in this folder ({listed([path.name for path in found])}); "

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from napinn.data.formats.dates import with_joined_dates
+from napinn.data.formats.header import joined_names
 from napinn.data.formats.layout import SEPARATORS, Layout, cells, layout_of
 from napinn.data.formats.sizes import LARGEST_TEXT, check_columns, check_file
 from napinn.errors import InputError
@@ -52,11 +54,12 @@ def read_text(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     if _may_hold_escapes(path):
         rows = rows.apply(lambda column: column.str.replace(_ESCAPED, r"\1", regex=True))
-    table = _with_header(path, rows)
+    table = _with_header(path, rows, layout.below)
     decimal = "point"
     if layout.separator != "," and _has_decimal_commas(table):
         table, decimal = _with_points(table), "comma"
-    return table, (_note(layout.separator, decimal) + layout.notes(),)
+    table, joined = with_joined_dates(table)
+    return table, (_note(layout.separator, decimal) + layout.notes() + joined,)
 
 
 def csv_text(table: pd.DataFrame, index: bool = False, separator: str = ",") -> str:
@@ -97,14 +100,15 @@ def _note(separator: str, decimal: str) -> str:
     return f"separator: {SEPARATORS[separator]}; decimal mark: {decimal}"
 
 
-def _with_header(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
+def _with_header(path: Path, rows: pd.DataFrame, below: int) -> pd.DataFrame:
     filled = rows.fillna("") != ""
     if not filled.any(axis=None):
         raise InputError(f"{path} is empty; it needs a header and at least one reading.")
     # A spreadsheet may end every row in separators of columns that hold nothing.
     rows, filled = rows.loc[:, filled.any()], filled.any(axis=1)
-    table = rows.iloc[1 : filled[filled].index[-1] + 1].reset_index(drop=True)
-    table.columns = [str(column).strip() for column in rows.iloc[0].fillna("")]
+    table = rows.iloc[1 + below : filled[filled].index[-1] + 1].reset_index(drop=True)
+    names, units = ([str(cell).strip() for cell in rows.iloc[row].fillna("")] for row in (0, 1 if below else 0))
+    table.columns = joined_names(names, units) if below else names
     if len(table) and not pd.to_numeric(pd.Series(table.columns), errors="coerce").isna().any():
         raise InputError(
             f"{path} has no header: its first row holds numbers only; write the names of the columns above it, as t,u."

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from napinn.data.formats.header import header_of
 from napinn.errors import InputError
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma", r"\s+": "white space"}
@@ -34,11 +35,14 @@ class Layout:
     above: int = 0
     """Lines above the header, which are no part of the table."""
     encoding: str = UTF_8
+    below: int = 0
+    """Rows between the header and the readings; the first of them holds units."""
 
     def notes(self) -> str:
         """What was guessed beside the separator, as the end of a sentence."""
         above = f"; {self.above} lines above the header, from which rows are counted" if self.above else ""
-        return above + ("; encoding: Windows-1252" if self.encoding == WINDOWS else "")
+        below = "; units below the header, joined with it and not counted as rows" if self.below else ""
+        return above + below + ("; encoding: Windows-1252" if self.encoding == WINDOWS else "")
 
 
 def layout_of(path: Path) -> Layout:
@@ -54,6 +58,10 @@ def layout_of(path: Path) -> Layout:
         return Layout(hint[1], 1, encoding)
     comments = next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
     separator = _separator([line for line in lines[comments : comments + COMPARED] if line.strip()])
+    for tried in SEPARATORS if separator is None else (separator,):
+        header = header_of(lines[comments:], tried)
+        if header is not None:
+            return Layout(tried, comments + header.above, encoding, header.below)
     if separator is not None:
         return Layout(separator, comments, encoding)
     separator, above = _below_other_lines(lines[comments : comments + 2 * COMPARED])

@@ -15,8 +15,12 @@ from napinn.data.readings.cells import readings_in
 from napinn.errors import InputError, listed
 from napinn.problem.file.roles import Roles, plain_name, roles_of
 
-PLACED = re.compile(r"(\D*[^\W\d_])[ _-]*(\d+(?:[.,]\d+)?)[ _]?(mm|cm|m|km|in|ft)")
-"""A column named by what it measures and where: `T_10cm`, `temp 0.5 m`."""
+PLACED = re.compile(
+    r"(\D*?[^\W\d_])(?:[ _-]+at\b|[ _]*@)?[ _-]*(?:\b[xzr]\s*=)?[ _-]*(\d+(?:[.,]\d+)?)[ _]?(mm|cm|m|km|in|ft)"
+)
+"""A column named by what it measures and where: `T_10cm`, `temp 0.5 m`, `T at x=0.5 m`."""
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d)?(\s*[AaPp][Mm])?")
 MOSTLY = 0.5
 """Share of filled cells that are numbers above which the others are mistakes, such as a row of units."""
@@ -40,16 +44,27 @@ def propose(table: pd.DataFrame, source: str) -> str:
 
 
 def _check_ignored(table: pd.DataFrame, roles: Roles, source: str) -> None:
-    """Refuse a column of numbers with a cell that is none, and times of day apart from their dates."""
+    """Refuse a column of numbers with a cell that is none, or with commas between thousands, and times of day apart
+    from their dates."""
     for column in roles.ignored:
         filled = table[column].dropna().astype(str).str.strip()
         if pd.to_numeric(filled, errors="coerce").notna().mean() > MOSTLY:
             readings_in(table[column], source, ())
-        if roles.clock is not None and filled.str.fullmatch(TIME_OF_DAY).all():
+        if filled.str.fullmatch(THOUSANDS).any() and filled.str.replace(",", "").str.fullmatch(NUMBER).all():
+            raise InputError(
+                f"{source}, column '{column}': numbers such as {filled[filled.str.fullmatch(THOUSANDS)].iloc[0]} have "
+                "commas between thousands; save the table without them."
+            )
+        if roles.clock is not None and _dates_alone(table, roles) and filled.str.fullmatch(TIME_OF_DAY).all():
             raise InputError(
                 f"{source} has dates in '{roles.time_column}' and times of day in '{column}'; join them in one column, "
                 "such as 2024-03-01 12:30."
             )
+
+
+def _dates_alone(table: pd.DataFrame, roles: Roles) -> bool:
+    """Whether the dates have no time of day of their own."""
+    return not table[roles.time_column].astype(str).str.contains(":").any()
 
 
 def _one_field_at_places(roles: Roles) -> dict[str, dict[str, float]]:
@@ -59,7 +74,7 @@ def _one_field_at_places(roles: Roles) -> dict[str, dict[str, float]]:
     (kind,) = kinds if len(kinds) == 1 else (None,)
     if kind is None or len(found) < 2 or list(roles.coordinates) != [roles.time] or roles.sensor or roles.labels:
         return {}
-    measured = next((unit for name in roles.fields if (unit := roles.units.pop(name, None))), None)
+    measured = next(filter(None, [roles.units.pop(name, None) for name in roles.fields]), None)
     field = re.sub(r"\W|_", "", kind[0])
     roles.fields, roles.coordinates["x"] = {field: field}, "x"
     roles.units |= {"x": kind[1]} | ({field: measured} if measured else {})
@@ -119,6 +134,7 @@ def _columns(roles: Roles) -> list[str]:
     dated = roles.time if roles.clock else None
     renamed = {name: column for name, column in named.items() if name != column and name != dated}
     sensor = roles.sensor or roles.labels
+    known = [f"  sigma: {_scalar(roles.deviation)}"] if roles.deviation is not None else []
     lines = [f"  sensor: {_scalar(sensor)}"] if sensor not in (None, Columns().sensor) else []
     if roles.labels is not None:
         values = next(iter(roles.fields.values()))
@@ -126,7 +142,7 @@ def _columns(roles: Roles) -> list[str]:
         lines += [
             f"  # If these names are quantities and not sensors, name them under 'fields' and write here {remark}."
         ]
-    lines += [f"  rename: {_flow(renamed)}"] if renamed else []
+    lines += [*known, f"  rename: {_flow(renamed)}"] if renamed else known
     return ["", "columns:", *lines] if lines else []
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from napinn.data.formats.header import is_unit
 from napinn.data.names import normal
 from napinn.data.readings import ADDED_COLUMNS, TIME_NAMES, TIME_UNITS, Columns
 from napinn.data.readings.axes import PLACE_NAMES
@@ -22,10 +23,18 @@ from napinn.problem.units import UnitSystem
 SENSOR_NAMES = frozenset({"sensor", "sensor_id", "station", "probe", "device", "node", "channel", "site", "id"})
 LABELLED = re.compile(r"\s*(.*?)\s*[\(\[]\s*([^()\[\]]*?)\s*[\)\]]\s*")
 """A column named with its unit: `temp (K)`, `depth [m]`."""
-TIMED = re.compile(r"(t|time)[ _]([a-z]+)", re.IGNORECASE)
+AFTER_COMMA = re.compile(r"\s*(.*?)\s*,\s*([^,()\[\]]*?)\s*(?:\(.*\))?\s*")
+"""A column named with its unit behind a comma: `pressure, Pa`, `Temp, °C (LGR S/N: 12)`."""
+TIMED = re.compile(r"(t|time|timestamp)[ _]([a-z]+)", re.IGNORECASE)
 """A column of time named with its unit: `time_h`, `t_min`."""
-TEMPERATURES = {"C": "°C", "F": "°F"}
-"""What these letters mean above a column; to pint they are coulomb and farad."""
+PLACED = re.compile(rf"({'|'.join(sorted(PLACE_NAMES))})[ _](mm|cm|m|km|in|ft)", re.IGNORECASE)
+"""A column of places named with its unit: `x_km`, `depth_m`."""
+DEVIATIONS = re.compile(r"(?:(.*?)[ _.-]?)(err|error|std|sd|stdev|stddev|unc|uncertainty)", re.IGNORECASE)
+"""A column of standard deviations: `u_err`, `Temp std`, `error`."""
+COUNTERS = frozenset({"record", "index", "row", "no", "no.", "nr", "nr.", "#", "obs", "sample", "id"})
+"""What a column is called that numbers the rows."""
+TEMPERATURES = {"C": "°C", "F": "°F", "Deg C": "°C", "Deg F": "°F", "deg C": "°C", "deg F": "°F"}
+"""What these mean above a column; to pint the letters are coulomb and farad."""
 DATES_SHOWN = 1000
 """Cells that are enough to know a column of dates."""
 DATE_FORMATS = tuple(
@@ -51,6 +60,8 @@ class Roles:
     guessed: bool = False
     """Whether a column was taken for time only because its numbers grow."""
     sensor: str | None = None
+    deviation: str | None = None
+    """The column of standard deviations of the readings."""
     labels: str | None = None
     """A column of names that tells apart rows of the same time: sensors, or quantities."""
     units: dict[str, str] = field(default_factory=dict)
@@ -95,6 +106,8 @@ def roles_of(table: pd.DataFrame) -> Roles:
     _find_places(table, roles)
     _find_time(table, roles)
     _find_sensors(table, roles)
+    _leave_out_counters(table, roles)
+    _find_deviation(table, roles)
     if long:
         named = table[special.field].dropna().unique() if special.field in table.columns else ["u"]
         roles.fields = {str(name): str(name) for name in named}
@@ -191,6 +204,37 @@ def _find_sensors(table: pd.DataFrame, roles: Roles) -> None:
             return
 
 
+def _leave_out_counters(table: pd.DataFrame, roles: Roles) -> None:
+    """Take the numbers of the rows for no field, where there is a time and another field."""
+    for name, column in list(roles.fields.items()):
+        steps = numbers_if_all(table[column]).diff().dropna()
+        if (
+            plain_name(column)[0].lower() in COUNTERS
+            and len(steps)
+            and steps.eq(1).all()
+            and roles.time
+            and len(roles.fields) > 1
+        ):
+            del roles.fields[name]
+            roles.units.pop(name, None)
+            roles.ignored.append(column)
+
+
+def _find_deviation(table: pd.DataFrame, roles: Roles) -> None:
+    """Take for deviations the column that is named as those of the one field, or as deviations, if all are positive."""
+    if len(roles.fields) != 2:
+        return
+    for name, column in list(roles.fields.items()):
+        (other,) = roles.fields.keys() - {name}
+        found = DEVIATIONS.fullmatch(plain_name(column)[0])
+        whose = plain_name(roles.fields[other])[0].lower()
+        if found and (found[1] or "").strip().lower() in ("", whose) and (numbers_if_all(table[column]) > 0).all():
+            del roles.fields[name]
+            roles.units.pop(name, None)
+            roles.deviation = column
+            return
+
+
 def _counts_rows(column: str, cells: pd.Series) -> bool:
     """Whether a column without a name holds the numbers of the rows, as pandas saves them."""
     return column == "" and pd.api.types.is_numeric_dtype(cells) and bool(cells.dropna().diff().dropna().eq(1).all())
@@ -198,11 +242,14 @@ def _counts_rows(column: str, cells: pd.Series) -> bool:
 
 def plain_name(column: str) -> tuple[str, str]:
     """A column's name without its unit, and the unit."""
-    found = LABELLED.fullmatch(column)
-    if found is None:
-        found = TIMED.fullmatch(column.strip())
-        found = found if found and found[2].lower() in TIME_WORDS else None
-    return (found[1], found[2]) if found else (column.strip(), "")
+    text = column.strip()
+    behind, timed = AFTER_COMMA.fullmatch(text), TIMED.fullmatch(text)
+    if behind is not None and is_unit(behind[2]):
+        return behind[1], behind[2]
+    if timed is not None and (timed[2].lower() in TIME_WORDS or timed[2].lower() in ("ms", "us", "ns")):
+        return timed[1], timed[2]
+    found = LABELLED.fullmatch(text) or PLACED.fullmatch(text)
+    return (found[1], found[2]) if found else (text, "")
 
 
 def _identifier(text: str, roles: Roles) -> str:

@@ -17,12 +17,12 @@ import numpy as np
 
 from napinn.data.readings import read_table
 from napinn.engines.fitting import fit
-from napinn.engines.network.methods import SETTINGS
 from napinn.engines.network.training import Method, PhaseKind
 from napinn.errors import InputError
 from napinn.report.charts import scores
+from napinn.results.recipe import Recipe, decode_method
 from napinn.results.result import FitResult, FitStatus
-from napinn.storage.settings import decode, encode
+from napinn.storage.settings import encode
 from napinn.studies.benchmarks.base import Benchmark
 from napinn.studies.benchmarks.corruption import OUTLIER_STYLES, Corrupted, corrupt
 from napinn.studies.benchmarks.names import BENCHMARKS
@@ -33,6 +33,8 @@ from napinn.studies.paper.provenance import commit, machine, version
 
 WORK = "napinn.experiments.cases:run_case"
 """A stable id: the keys of finished jobs hash it, so it stays when the function moves (`napinn.studies.jobs.work`)."""
+TIMED = "napinn.studies.paper.step_times:run_steps"
+"""The work of a case that only times steps."""
 CLEAN = "none"
 """In place of a noise law: the readings are the truth."""
 AS_PRINTED = "one_sided"
@@ -54,7 +56,7 @@ class Case:
     """The row of the study's table that this fit belongs to."""
     benchmark: str
     ratio: float
-    method: Method
+    method: Recipe
     noise: str = "mixture"
     seed: int = 0
     preset: str = "quick"
@@ -64,12 +66,14 @@ class Case:
     """A name in `OUTLIER_STYLES`."""
     law_scale: float = 1.0
     """Standard deviation of a noise law other than the mixture, in parts of the mixture's."""
+    timed: bool = False
+    """Time steps of the method beside those of the plain PINN, and fit nothing."""
 
     @property
     def law_phase(self) -> tuple[int, int]:
         """Steps before and after the phase in which the estimator learns alone, which the paper does not count."""
         before = 0
-        for phase in self.method.phases:
+        for phase in self.method.phases if isinstance(self.method, Method) else ():
             if phase.kind is PhaseKind.LAW:
                 return before, before + phase.steps
             before += phase.steps
@@ -93,26 +97,17 @@ class Case:
             payload["law_scale"] = self.law_scale
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()[:10]
         parts = [self.benchmark, self.noise, f"{100 * self.ratio:g}", self.method.name, f"s{self.seed}", digest]
-        return Job("-".join(parts), WORK, payload)
+        return Job("-".join(["steps"] * self.timed + parts), TIMED if self.timed else WORK, payload)
 
 
 def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[str, Any]:
     """Fit one case and score it; the row of the CSV file, and the curves that figures need under `extras`."""
-    method: Method = decode(payload["method"], SETTINGS)
+    method = decode_method(payload["method"])
     benchmark = _benchmark(payload["benchmark"])
     problem = benchmark.problem
-    clean = payload["noise"] == CLEAN
-    law = PAPER_MIXTURE if clean else NOISES[payload["noise"]]
-    corrupted = corrupt(
-        benchmark,
-        payload["ratio"],
-        payload["seed"],
-        noise=law,
-        outlier_style=OUTLIER_STYLES[payload.get("outliers", AS_PRINTED)],
-        noise_scale=payload.get("law_scale", 1.0),
-    )
+    corrupted = _corrupted(payload)
     table = corrupted.table
-    if clean:
+    if payload["noise"] == CLEAN:
         table = table.assign(**{name: corrupted.labels[f"{name}_true"] for name in problem.fields})
     readings = read_table(table, tuple(problem.coordinates), problem.fields)
     result = fit(problem, readings, method, seed=payload["seed"], progress=lambda now: share(now.done / now.total))
@@ -125,9 +120,7 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
     return {
         "benchmark": payload["benchmark"],
         "method": method.name,
-        "backbone": type(method.backbone).__name__.lower(),
-        "density": type(method.gating.density).__name__.lower() if method.gating else "",
-        "loss": type(method.phases[-1].loss).__name__.lower(),
+        **_parts(method),
         "noise": payload["noise"],
         "ratio": payload["ratio"],
         "seed": payload["seed"],
@@ -142,6 +135,39 @@ def run_case(payload: dict[str, Any], share: Callable[[float], None]) -> dict[st
         "machine": machine(),
         "jaxlib": version("jaxlib"),
         "extras": _extras(result, benchmark, corrupted, payload.get("frames", 0)),
+    }
+
+
+def _corrupted(payload: Mapping[str, Any]) -> Corrupted:
+    return corrupt(
+        _benchmark(payload["benchmark"]),
+        payload["ratio"],
+        payload["seed"],
+        noise=PAPER_MIXTURE if payload["noise"] == CLEAN else NOISES[payload["noise"]],
+        outlier_style=OUTLIER_STYLES[payload.get("outliers", AS_PRINTED)],
+        noise_scale=payload.get("law_scale", 1.0),
+    )
+
+
+def injected_density(row: Mapping[str, Any]) -> list[float]:
+    """The density of the injected noise without the outliers, where the fit of a row drew its learned law.
+
+    Fits of earlier versions kept only the law of all misfits, outliers included; it is then worked out again."""
+    law = row["extras"]["law"]
+    if "injected" in law:
+        return law["injected"]
+    setting = {name: row[name] for name in ("benchmark", "ratio", "seed", "noise")}
+    return _numbers(_corrupted(setting).law.noise_pdf(np.array(law["misfit"])))
+
+
+def _parts(method: Recipe) -> dict[str, str]:
+    """The names of what a method is made of; splines have no such parts."""
+    if not isinstance(method, Method):
+        return {"backbone": "", "density": "", "loss": ""}
+    return {
+        "backbone": type(method.backbone).__name__.lower(),
+        "density": type(method.gating.density).__name__.lower() if method.gating else "",
+        "loss": type(method.phases[-1].loss).__name__.lower(),
     }
 
 

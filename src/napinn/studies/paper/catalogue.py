@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from napinn.engines.network.training import Method
 from napinn.studies.jobs.store import finished
 from napinn.studies.paper.cases import Case
 from napinn.studies.paper.presets import PRESETS, Preset
@@ -12,6 +13,10 @@ from napinn.studies.paper.tables import TITLES
 
 TIMES_AS_LONG = {"KAN": 9.0, "PirateNet": 4.5, "QRes": 1.7}
 """Seconds of a fit with another network, in those of a usual one: measured with the preset `quick`."""
+OF_SPLINES = 45.0
+"""Seconds of a fit by splines (`benchmarks/results/allen_cahn.json`), whatever the preset."""
+OF_STEPS = 40.0
+"""Seconds in which steps of two methods are compiled and timed."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,18 @@ def catalogue(preset: Preset, folder: Path) -> list[StudyEntry]:
 def _listed(study: Study, preset: Preset, folder: Path) -> StudyEntry:
     jobs = {job.name: (case, job) for case in study.cases(preset) for job in (case.job(),)}
     left = [case for case, job in jobs.values() if finished(job, folder / "fits") is None]
-    seconds = sum(preset.seconds * TIMES_AS_LONG.get(type(case.method.backbone).__name__, 1.0) for case in left)
+    seconds = sum(_seconds(case, preset) for case in left)
     done = len(jobs) - len(left)
     place = REPEATS.get(study.name, "napinn's own")
     return StudyEntry(study.name, study.title, place, len(jobs), done, seconds, left_out(study, preset))
+
+
+def _seconds(case: Case, preset: Preset) -> float:
+    if case.timed:
+        return OF_STEPS
+    if not isinstance(case.method, Method):
+        return OF_SPLINES
+    return preset.seconds * TIMES_AS_LONG.get(type(case.method.backbone).__name__, 1.0)
 
 
 def left_out(study: Study, preset: Preset) -> str:

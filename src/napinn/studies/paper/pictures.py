@@ -14,7 +14,7 @@ from scipy.special import expit
 from napinn.noise.law import FLAG_BELOW
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure
 from napinn.studies.benchmarks.names import BENCHMARKS
-from napinn.studies.paper.cases import unpacked
+from napinn.studies.paper.cases import injected_density, unpacked
 from napinn.studies.paper.tables import TITLES, confused
 
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:")
@@ -147,14 +147,14 @@ def coefficients(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def seconds(rows: pd.DataFrame) -> Figure:
-    mean = rows.groupby(["benchmark", "label"], sort=False)["seconds"].mean().unstack()
+def step_times(rows: pd.DataFrame) -> Figure:
+    """Milliseconds of a step of either method, one pair of bars a benchmark."""
     figure, (axes,) = new_figure(6.0, 3.2)
-    places = np.arange(len(mean))
-    for number, label in enumerate(mean.columns):
-        axes.bar(places + 0.35 * number, mean[label], 0.33, color=(GOOD, LINE)[number % 2], label=str(label))
-    axes.set_xticks(places + 0.17, [str(name) for name in mean.index])
-    _label(axes, "Whole fits", "", "seconds")
+    places = np.arange(len(rows))
+    for number, (column, label) in enumerate((("pinn_ms", "pinn"), ("na_pinn_ms", "na_pinn"))):
+        axes.bar(places + 0.35 * number, rows[column], 0.33, color=(GOOD, LINE)[number], label=label)
+    axes.set_xticks(places + 0.17, [_title(name) for name in rows["benchmark"]])
+    _label(axes, "A step of training", "", "milliseconds")
     axes.legend()
     return figure
 
@@ -191,11 +191,9 @@ def confusion(rows: pd.DataFrame) -> Figure:
 def laws(rows: pd.DataFrame) -> Figure:
     """Learned noise laws, one line a label, over the density of the injected noise without the outliers."""
     figure, (axes,) = new_figure(6.0, 3.4)
-    first = rows["extras"].iloc[0]["law"]
-    # Fits from before it was kept have the law of all misfits, outliers included.
-    whole = "injected" not in first
-    title = "injected, with outliers" if whole else "injected noise"
-    axes.fill_between(first["misfit"], first["true" if whole else "injected"], color="#d1d5db", label=title)
+    first = rows.iloc[0]
+    injected = injected_density(first.to_dict())
+    axes.fill_between(first["extras"]["law"]["misfit"], injected, color="#d1d5db", label="injected noise")
     for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
         law = row["extras"]["law"]
         axes.plot(law["misfit"], law["density"], STYLES[number][1:], color=SHADES[number], label=row["label"])

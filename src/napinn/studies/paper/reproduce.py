@@ -72,6 +72,11 @@ class Setting:
         return dataclasses.replace(case, outliers=self.outliers, law_scale=self.law_scale)
 
 
+READING = (
+    "Ours, with the standard deviation over seeds in brackets where there are at least two; after a slash the paper's "
+    "number (mean of 10 seeds; of 5 in its Table 8). Best in bold, second best underlined, before rounding."
+)
+"""How a table of errors is read."""
 ERRORS = {"whole": "", "instants": "_instants"}
 """Which columns of a row are its errors: their names end so."""
 
@@ -106,10 +111,13 @@ def reproduce(
     others = {job.name: job for _, job in named if job.name not in chosen}
     found = [finished(job, folder / "fits") for job in others.values()]
     outcomes = [outcome for outcome in found if outcome is not None]
-    if chosen:
-        outcomes += run_jobs(
-            list(chosen.values()), folder / "fits", workers=workers, cluster=cluster, progress=progress
-        )
+    timed = {case.job().name for group in cases.values() for case in group if case.timed}
+    fits, timings = ([job for name, job in chosen.items() if (name in timed) is alone] for alone in (False, True))
+    if fits:
+        outcomes += run_jobs(fits, folder / "fits", workers=workers, cluster=cluster, progress=progress)
+    if timings:
+        # One after the other and after all fits, which would disturb them.
+        outcomes += run_jobs(timings, folder / "fits", workers=1, progress=progress)
     by_name = {outcome.job.name: outcome for outcome in outcomes}
     written = [write_study(study, cases[study.name], by_name, size, folder, setting) for study in studies]
     if pack:
@@ -153,8 +161,7 @@ def write_study(
         files[1].write_text(_page(study, rows, preset, len(cases), failed, setting), encoding="utf-8")
         study.picture(rows).savefig(files[2], dpi=110)
         if study.name == "video":
-            files.append(folder / "video.gif")
-            animate(rows.iloc[0]["extras"]["slices"], files[-1])
+            files += [_animated(row, folder) for _, row in rows.iterrows()]
     return Reproduced(study.name, tuple(files), len(rows), len(cases), failed)
 
 
@@ -162,11 +169,17 @@ def _rows(done: list[tuple[Case, dict[str, Any]]], setting: Setting) -> pd.DataF
     """The rows of all finished fits, with the chosen errors as `rmse` and `rmae`."""
     rows = pd.DataFrame([{"label": case.label, **row, "law_phase": case.law_phase} for case, row in done])
     ending = ERRORS[setting.error]
-    if rows.empty or not ending:
+    if rows.empty or not ending or "rmse" not in rows:
         return rows
     if "rmse" + ending not in rows:
         raise InputError("these fits were made before errors of single instants were kept; run them in a new folder.")
     return rows.assign(**{name: rows[name + ending] for name in ("rmse", "rmae")}).dropna(subset=["rmse"])
+
+
+def _animated(row: pd.Series, folder: Path) -> Path:
+    path = folder / f"video_{row['benchmark']}.gif"
+    animate(row["extras"]["slices"], path)
+    return path
 
 
 def animate(slices: list[dict[str, Any]], path: Path) -> None:
@@ -197,12 +210,13 @@ def _page(
     command = " ".join([f"napinn reproduce {study.name} --preset {preset.name}", *options])
     versions = [str(v) for v in dict.fromkeys(rows["jaxlib"].dropna())] if "jaxlib" in rows else []
     place = f"{REPEATS[study.name]} of the paper." if study.name in REPEATS else "napinn's own."
+    points = f"{preset.collocation_batch:,} + {preset.reading_batch:,} points"
+    size = (
+        f"{preset.steps:,} steps of {points}, {seeds_run(rows)}. {READING}" if "rmse" in rows else f"steps of {points}."
+    )
     about = (
-        f"{place} Preset `{preset.name}`: {preset.steps:,} steps of {preset.collocation_batch:,} + "
-        f"{preset.reading_batch:,} points, {seeds_run(rows)}. Ours, with the standard deviation over seeds in brackets "
-        "where there are at least two; after a slash the paper's number (mean of 10 seeds; of 5 in its Table 8). "
-        "Best in bold, second best underlined, before rounding. "
-        f"Made at {', '.join(dict.fromkeys(rows['commit']))} on {', '.join(dict.fromkeys(rows['machine']))}"
+        f"{place} Preset `{preset.name}`: {size} Made at {', '.join(dict.fromkeys(rows['commit']))} "
+        f"on {', '.join(dict.fromkeys(rows['machine']))}"
         + (f", jaxlib {', '.join(versions)} where it was recorded." if versions else ".")
     )
     parts = [f"# {study.title}", "", f"`{command}`", "", about, ""]

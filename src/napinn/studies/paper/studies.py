@@ -20,9 +20,11 @@ from napinn.engines.network.methods import (
     pinn,
 )
 from napinn.engines.network.training import SOAP, Adam, CosineRate, FixedCost, Method, PhaseKind
+from napinn.engines.splines.method import bsplines
 from napinn.noise.density import EBM, GMM, KDE, BatchStd
 from napinn.noise.likelihood import Likelihood
 from napinn.noise.losses import Absolute, QGaussian, Squared
+from napinn.results.recipe import Recipe
 from napinn.studies.paper import pictures, tables
 from napinn.studies.paper.cases import CLEAN, Case
 from napinn.studies.paper.presets import Preset
@@ -37,6 +39,8 @@ RIVALS: Mapping[str, tuple[Make, dict[str, Any]]] = {
     "or_pinn_q2.9": (or_pinn, {"q": 2.9}),
     "na_pinn": (na_pinn, {}),
 }
+FOLLOWED_BY_SPLINES = ("allen_cahn",)
+"""Benchmarks whose field splines resolve within their budget; the default fits the others with `law_pinn`."""
 ESTIMATORS = {"ebm": EBM(), "gmm": GMM(), "kde": KDE()}
 
 
@@ -72,7 +76,16 @@ def main(preset: Preset) -> Iterator[Case]:
         for ratio in preset.ratios:
             for label, (make, parts) in RIVALS.items():
                 yield from _case(preset, label, benchmark, ratio, make, **parts)
+            if preset.name != "smoke":
+                yield from _engines(preset, benchmark, ratio)
         yield from _case(preset, "clean", benchmark, 0.0, pinn, CLEAN)
+
+
+def _engines(preset: Preset, benchmark: str, ratio: float) -> Iterator[Case]:
+    """napinn's own two engines, between which its default chooses."""
+    yield from _own(preset, "law_pinn", benchmark, preset.own(law_pinn), preset.seeds, ratio)
+    if benchmark in FOLLOWED_BY_SPLINES:
+        yield from _own(preset, "splines", benchmark, bsplines(), preset.seeds, ratio)
 
 
 def backbones(preset: Preset) -> Iterator[Case]:
@@ -108,8 +121,8 @@ def coefficient(preset: Preset) -> Iterator[Case]:
 
 def cost(preset: Preset) -> Iterator[Case]:
     for benchmark in preset.benchmarks:
-        for label, make in (("pinn", pinn), ("na_pinn", na_pinn)):
-            yield from _case(preset, label, benchmark, _ratio(preset, 0.15), make)
+        method = preset.method(benchmark, na_pinn)
+        yield Case("na_pinn/pinn", benchmark, _ratio(preset, 0.15), method, preset=preset.name, timed=True)
 
 
 def estimators(preset: Preset) -> Iterator[Case]:
@@ -144,15 +157,16 @@ def confusion(preset: Preset) -> Iterator[Case]:
 
 
 def robustness(preset: Preset) -> Iterator[Case]:
-    yield from (case for case in main(preset) if case.label != "clean")
+    yield from (case for case in main(preset) if case.label in RIVALS)
 
 
 def noise_density(preset: Preset) -> Iterator[Case]:
     """The law when it has just been initialised, and after joint training."""
     benchmark, ratio = _named(preset, "burgers"), _ratio(preset, 0.05)
+    whole = preset.method(benchmark, na_pinn)
+    begun = dataclasses.replace(whole, phases=whole.phases[:2])
     for case in _case(preset, "after", benchmark, ratio, na_pinn):
         yield case
-        begun = dataclasses.replace(case.method, phases=case.method.phases[:2])
         yield dataclasses.replace(case, label="before", method=begun)
 
 
@@ -162,7 +176,9 @@ def gate_parameters(preset: Preset) -> Iterator[Case]:
 
 
 def fields(preset: Preset) -> Iterator[Case]:
-    yield from cost(preset)
+    for benchmark in preset.benchmarks:
+        for label, make in (("pinn", pinn), ("na_pinn", na_pinn)):
+            yield from _case(preset, label, benchmark, _ratio(preset, 0.15), make)
 
 
 def estimator_densities(preset: Preset) -> Iterator[Case]:
@@ -170,15 +186,16 @@ def estimator_densities(preset: Preset) -> Iterator[Case]:
 
 
 def video(preset: Preset) -> Iterator[Case]:
-    for case in _case(preset, "na_pinn", _named(preset, "burgers"), _ratio(preset, 0.15), na_pinn):
-        yield dataclasses.replace(case, frames=40)
+    for benchmark in preset.benchmarks:
+        method = preset.method(benchmark, na_pinn)
+        yield Case("na_pinn", benchmark, _ratio(preset, 0.15), method, preset=preset.name, frames=40)
 
 
 def _own(
     preset: Preset,
     label: str,
     benchmark: str,
-    method: Method,
+    method: Recipe,
     seeds: int = 1,
     ratio: float = 0.15,
     noise: str = "mixture",
@@ -240,7 +257,7 @@ STUDIES: Mapping[str, Study] = {
         Study("backbones", "Backbones at 10 % outliers", backbones, tables.errors, pictures.bars),
         Study("noise_laws", "Laplace and Gaussian noise, 15 % outliers", noise_laws, tables.errors, pictures.bars),
         Study("coefficient", "The coefficient of Allen–Cahn", coefficient, tables.coefficients, pictures.coefficients),
-        Study("cost", "Seconds of training", cost, tables.seconds, pictures.seconds),
+        Study("cost", "Training cost of a step", cost, tables.step_times, pictures.step_times),
         Study("estimators", "EBM, GMM and KDE inside naPINN", estimators, tables.errors, pictures.by_ratio),
         Study("staged", "With and without stages, 15 % outliers", staged, tables.errors, pictures.bars),
         Study("rejection_cost", "The rejection cost", rejection_cost, tables.errors, pictures.by_label),
@@ -253,7 +270,7 @@ STUDIES: Mapping[str, Study] = {
         Study("estimator_densities", "Laws of the estimators", estimator_densities, tables.errors, pictures.laws),
         Study("default", "napinn's own default", default, tables.recovered, pictures.bars),
         Study("ablation", "The default, part by part", ablation, tables.recovered, pictures.bars),
-        Study("video", "A solution in motion", video, tables.errors, pictures.maps),
+        Study("video", "Solutions in motion", video, tables.errors, pictures.maps),
     )
 }  # fmt: skip
 REPEATS: Mapping[str, str] = {

@@ -14,6 +14,8 @@ KEYS = ["row", "benchmark", "ratio", "law"]
 TITLES = {"allen_cahn": "Allen–Cahn", "burgers": "Burgers", "reaction_diffusion": "λ–ω"}
 CLEAN_ROW = "clean"
 OURS = "na_pinn"
+ENGINES = ("law_pinn", "splines")
+"""napinn's own engines: rows below the paper's methods, with which they are not ranked."""
 _FAMILIES = {
     "robustness": "main", "fields": "main", "gate_parameters": "", "noise_density": "",
     "estimator_densities": "estimators",
@@ -49,8 +51,14 @@ def errors(rows: pd.DataFrame, study: str) -> str:
 
 
 def against_rivals(rows: pd.DataFrame, study: str) -> str:
-    """As `errors`, with the relative improvement of naPINN over the best of the others in a last row."""
+    """As `errors`, with the relative improvement of naPINN over the best of the others, and napinn's own engines."""
     parts = []
+    if rows["label"].isin(ENGINES).any():
+        parts += [
+            "The rows below *improvement* are napinn's own two engines in their own setting, not ranked. By default "
+            "napinn fits Allen–Cahn with splines, and the others, which splines do not resolve, with `law_pinn`.",
+            "",
+        ]
     for quantity, title in _METRICS.items():
         parts += [f"### {title}", "", *_pivot(rows, study, quantity, improvement=True)]
     return "\n".join(parts)
@@ -86,18 +94,26 @@ def coefficients(rows: pd.DataFrame, study: str) -> str:
     return "\n".join(parts)
 
 
-def seconds(rows: pd.DataFrame, study: str) -> str:
-    lines = ["| benchmark | PINN, s | naPINN, s | ratio / paper's, on a GPU |", "|---|---|---|---|"]
-    for benchmark in dict.fromkeys(rows["benchmark"]):
-        # Of a study that is not finished, one method may have no fit yet.
-        plain, gated = (
-            rows.loc[(rows["benchmark"] == benchmark) & (rows["label"] == label), "seconds"] for label in ("pinn", OURS)
-        )
-        ratio = "" if plain.empty or gated.empty else f"{gated.mean() / plain.mean():.3f}"
-        printed = paper().get((study, "na_pinn/pinn", benchmark, 0.15, "ratio"))
-        cells = [_title(benchmark), spread(plain, 1), spread(gated, 1), _beside(ratio, printed, 3)]
+def step_times(rows: pd.DataFrame, study: str) -> str:
+    """Milliseconds of a step of the plain PINN and of naPINN, timed in turn, and those of the paper's GPU."""
+    lines = [
+        "| benchmark | PINN, ms | naPINN, ms | naPINN over PINN (quartiles) | paper: PINN, ms | naPINN, ms | ratio |",
+        "|---" * 7 + "|",
+    ]
+    for _, row in rows.iterrows():
+        printed = {name: 1e3 * paper()[study, name, row["benchmark"], 0.15, "seconds"] for name in ("pinn", OURS)}
+        times = f"{row['times']:.3f} ({row['times_low']:.3f}–{row['times_high']:.3f})"
+        cells = [_title(row["benchmark"]), f"{row['pinn_ms']:.1f}", f"{row['na_pinn_ms']:.1f}", times]
+        cells += [f"{each:.1f}" for each in printed.values()] + [f"{printed[OURS] / printed['pinn']:.3f}"]
         lines.append("| " + " | ".join(cells) + " |")
-    note = "Whole fits, the estimator's own phase included; `benchmarks/speed.py` compares single steps side by side."
+    busy = ", ".join(f"{cores:g}" for cores in rows["other_cores"].dropna())
+    note = (
+        f"Medians of {rows['rounds'].iloc[0]} rounds; a round times {rows['chunk'].iloc[0]} steps of each method in "
+        "turn, so that other load affects both alike. The steps are those of the last phase, in which naPINN learns "
+        "law and gate with the field. The paper's are of an RTX A6000."
+    )
+    if busy:
+        note += f" Cores kept busy by other processes meanwhile: {busy}."
     return "\n".join([*lines, "", note, ""])
 
 
@@ -165,19 +181,22 @@ def _table(
     groups = dict(iter(rows.groupby(KEYS)))
     mine = rows[[key in columns for key in zip(rows["benchmark"], rows["ratio"], rows["law"], strict=True)]]
     labels = list(dict.fromkeys(mine["row"]))
-    rank = rows.groupby(KEYS)[ranked].mean()
+    rank = rows[~rows["row"].isin(ENGINES)].groupby(KEYS)[ranked].mean()
     lines = ["| | " + " | ".join(_head(column) for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for label in labels:
+
+    def line_of(label: str) -> str:
         cells = []
         for column in columns:
             found = groups.get((label, *column))
             shown = "" if found is None else _marked(spread(found[quantity], digits), label, column, rank)
             cells.append(_beside(shown, _printed(study, label, column, quantity), digits))
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        return f"| {label} | " + " | ".join(cells) + " |"
+
+    lines += [line_of(label) for label in labels if label not in ENGINES]
     if improvement and OURS in labels:
         cells = [_improvement(study, column, rank, quantity) for column in columns]
         lines.append("| *improvement* | " + " | ".join(cells) + " |")
-    return lines
+    return lines + [line_of(label) for label in ENGINES if label in labels]
 
 
 def _head(column: Column) -> str:

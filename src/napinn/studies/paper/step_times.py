@@ -1,4 +1,4 @@
-"""Chunks of training steps to be timed, and how times taken in turn are summarised.
+"""Training steps to be timed in chunks, and how times taken in turn are summarised.
 
 Ratios are what counts: the machine is shared, so each round times a chunk of every candidate in turn, and the median
 of the rounds' ratios is kept."""
@@ -14,14 +14,57 @@ import jax.numpy as jnp
 import numpy as np
 
 from napinn.data.readings import read_table
+from napinn.engines.network.methods import as_printed, pinn
 from napinn.engines.network.model import frame_of, initial
 from napinn.engines.network.training import Data, Method, PhaseKind, TrainingState, begin, prepare_data
 from napinn.engines.network.training.loop import chunk_runner, enter
+from napinn.results.recipe import decode_method
 from napinn.studies.benchmarks.base import Benchmark
 from napinn.studies.benchmarks.corruption import corrupt
+from napinn.studies.benchmarks.names import BENCHMARKS
+from napinn.studies.paper.provenance import commit, machine, version
 
 STEPS = 20
 """In a chunk."""
+ROUNDS = 15
+"""Of a chunk of each method, in the study of the training cost."""
+
+
+def run_steps(payload: dict[str, Any], share: Callable[[float], None]) -> dict[str, Any]:
+    """Time steps of naPINN beside those of the plain PINN of the same size; the row of the study of the cost."""
+    method = decode_method(payload["method"])
+    assert isinstance(method, Method)
+    benchmark, others = BENCHMARKS[payload["benchmark"]](), Others((os.getpid(),))
+    plain = replace(
+        as_printed(pinn(method.steps, backbone=method.backbone)),
+        collocation_batch=method.collocation_batch,
+        reading_batch=method.reading_batch,
+    )
+    candidates = {}
+    for done, recipe in enumerate((plain, method)):
+        candidates[recipe.name] = start_of(benchmark, recipe).timed()
+        share(0.3 * (done + 1))
+    found = in_turn(candidates, ROUNDS)
+    times, (low, high) = found[method.name]["ratio"], found[method.name]["ratio_quartiles"]
+    return {
+        "benchmark": payload["benchmark"],
+        "ratio": payload["ratio"],
+        "seed": payload["seed"],
+        "preset": payload["preset"],
+        "pinn_ms": found[plain.name]["ms"],
+        "na_pinn_ms": found[method.name]["ms"],
+        "times": times,
+        "times_low": low,
+        "times_high": high,
+        "rounds": ROUNDS,
+        "chunk": STEPS,
+        "other_cores": others.cores(),
+        "unknowns": {},
+        "commit": commit(),
+        "machine": machine(),
+        "jaxlib": version("jaxlib"),
+        "extras": {},
+    }
 
 
 @dataclass(frozen=True, eq=False)
