@@ -6,7 +6,8 @@ import equinox  # noqa: F401
 import jax
 import optax  # noqa: F401
 import pint  # noqa: F401
-import scipy.special  # noqa: F401
+import scipy.special
+import scipy.stats  # noqa: F401
 import xarray  # noqa: F401
 
 import runtime_types
