@@ -4,20 +4,23 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
+# Each of the many processes of a test run would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check quick test pytest test-pythons slow-tests lint format docs wheel wheel-test clean lock bench bench-peers bench-large
 
 demo: $(READY)
 	$(BIN)/napinn demo --out demo-run --overwrite
 
-# At the same time, because types are checked by one process.
+# Lint at the same time as tests, because types are checked by one process.
 check: $(READY)
 	$(MAKE) --no-print-directory -j 2 --output-sync=target lint quick
 
 quick: $(READY)
 	$(BIN)/python -m pytest -m "not slow"
 
-test: lint pytest
+test: $(READY)
+	$(MAKE) --no-print-directory -j 2 lint pytest
 
 # TESTS takes what pytest takes: make pytest TESTS=tests/test_gate.py
 pytest: $(READY)

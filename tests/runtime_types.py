@@ -71,11 +71,12 @@ class _CheckedLoader(SourceFileLoader):
         tree = _Checks().visit(_without_unknown_names(ast.parse(data, path)))
         return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
 
-    def exec_module(self, module: Any) -> None:
-        # The compiled files need a name of their own, or napinn itself would load them.
+    def get_code(self, fullname: str) -> Any:
+        # The compiled files need a name of their own, or napinn itself would load them. Not while the module runs: all
+        # that it imports would take the name too, and each package that napinn needs would be compiled again.
         named = functools.partial(importlib.util.cache_from_source, optimization="beartyped3")
         with patch("importlib._bootstrap_external.cache_from_source", named):
-            super().exec_module(module)
+            return super().get_code(fullname)
 
 
 class _CheckedFinder(MetaPathFinder):

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from conftest import DECAY
 from napinn.engines.fitting import fit
 from napinn.engines.network import compiler_check
 from napinn.errors import InputError
+from shared_fixtures import DECAY
 
 REPRODUCER = """
 import jax, jax.numpy as jnp, numpy as np

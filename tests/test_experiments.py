@@ -29,12 +29,14 @@ COLUMNS = [
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
-    """All studies at the smallest preset. Workers of one run share a folder, and so each fit is made by one of them."""
+    """All studies at the smallest preset. Workers of one run share a folder, and so each fit is made by one of them.
+
+    One process fits: fits within a process share compiled programs, and the other core runs other tests."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke-studies"
     with open(folder.with_suffix(".lock"), "w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        return folder, reproduce("all", "smoke", folder)
+        return folder, reproduce("all", "smoke", folder, workers=1)
 
 
 def test_every_study_writes_its_table_and_picture(smoke):

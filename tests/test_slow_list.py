@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize("name", sorted(SLOW))
 def test_listed_test_or_fixture_exists(name):
     place, *_, function = name.split("::")
-    file = ROOT / place / "conftest.py" if (ROOT / place).is_dir() else ROOT / place
+    file = ROOT / place / "shared_fixtures.py" if (ROOT / place).is_dir() else ROOT / place
     assert f"def {function}(" in file.read_text(encoding="utf-8")
 
 
