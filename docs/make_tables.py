@@ -66,7 +66,10 @@ def summary() -> Iterator[str]:
         cells += (
             ["–", "–"]
             if found is None
-            else [f"{found['rmse'].mean():.4f} ({found['rmse'].std():.4f})", f"{sign} {found[name].mean():.4f} ({true:g})"]
+            else [
+                f"{found['rmse'].mean():.4f} ({found['rmse'].std():.4f})",
+                f"{sign} {found[name].mean():.4f} ({true:g})",
+            ]
         )
         yield "| " + " | ".join(cells) + " |"
 
