@@ -16,9 +16,9 @@ LEAST_GAIN = 10.0
 """Nats below which no equation is called wrong. By chance the smoothness of a source term may suit the readings of a
 right equation: while this was set, such gains were up to 9.6, and those of wrong equations 24 and more."""
 CONFIRMED = 1.0
-"""Standard errors of the gain that suffice where terms added to the first fit already made its readings likelier, beyond
-what chance gives (`Discrepancy.doubted`): two checks then agree, one of them by readings that it has not seen. Set on
-the kinds `rod` and `gompertz` of the benchmark; no right equation of any kind was doubted there."""
+"""Standard errors of the gain that suffice where terms added to the first fit already made its readings likelier than
+chance does (`Discrepancy.doubted`): two checks then agree, one of them by readings that it has not seen. Set on the
+kinds `rod` and `gompertz` of the benchmark; no right equation of any kind was doubted there."""
 VANISHES = 1e-3
 """Share of the largest term of its equation below which a source term is called none."""
 LEAST_LIKENESS = 0.5
