@@ -16,7 +16,7 @@ from napinn.engines.splines.solver import solve
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
-from napinn.engines.splines.uncertainty import noise_precision
+from napinn.engines.splines.uncertainty import noise_precision, uncertainty_of
 from napinn.field.splines.banded import Banded
 from napinn.noise.laws import Cauchy, Gaussian
 from napinn.noise.mixture import learn_mixture
@@ -77,3 +77,15 @@ def test_a_field_that_follows_the_noise_is_doubted(share, doubted):
     point = replace(solved(Gaussian(), 0), share=share)
     found = doubts_of(point, Start((6,), 1e-3, 1.0, (1.0,)), np.array([0.7]), np.array([1.0]))
     assert any(doubt.kind is DoubtKind.LOOSE for doubt in found) == doubted
+
+
+def test_unmet_equations_widen_an_interval_by_the_most_that_they_can_move_its_estimate():
+    """Residuals that cost eight nats have a norm of four, in standard errors."""
+    met = solved(Gaussian(), 0)
+    assert met.equation_cost < 0.1
+    unmet = replace(met, solution=replace(met.solution, value=replace(met.solution.value, equation_cost=8.0)))
+    narrow, wide = (uncertainty_of(point, np.zeros(1)).intervals["k"] for point in (met, unmet))
+    by_noise = (narrow.high - narrow.low) / 2.0
+    assert by_noise == pytest.approx(1.96 * narrow.error, rel=0.05)
+    assert (wide.high - wide.low) / 2.0 == pytest.approx(np.hypot(by_noise, 4.0 * narrow.error), rel=0.05)
+    assert wide.error == narrow.error

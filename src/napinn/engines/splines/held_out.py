@@ -60,7 +60,7 @@ def border_rows(solution: Solution) -> np.ndarray:
         solution: the end of a fit."""
     system, normal = solution.system, solution.normal
     unknowns, active = len(solution.state.unknowns), normal.active
-    through = system.rows.matrix @ solution.followed
+    through = system.rows.matrix @ solution.factor.solve(normal.border[:, active])
     direct = np.zeros_like(through)
     for column, number in enumerate(np.flatnonzero(active)):
         if number >= unknowns:

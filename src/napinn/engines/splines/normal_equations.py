@@ -83,18 +83,6 @@ def _weight(system: System, tolerance: float) -> float:
     return system.count / (2.0 * tolerance**2)
 
 
-def equation_roots(system: System, units: Units, tolerance: float) -> list[np.ndarray]:
-    """(cells, points) for each equation: by what a residual is multiplied to count as one row of least squares.
-
-    Args:
-        system: the mesh and the points of the equations.
-        units: the natural sizes of the residuals.
-        tolerance: the relative error that the equations are allowed."""
-    whole = 2.0 * _weight(system, tolerance)
-    pairs = zip(units.equations, system.equation_weights, strict=True)
-    return [np.sqrt(whole * weight) / unit for unit, weight in pairs]
-
-
 def linearise(
     system: System,
     units: Units,
@@ -118,7 +106,10 @@ def linearise(
     matrix = MatrixFree(space.size, assembled) if free_of_matrix else Banded(space.size, space.bandwidth)
     totals = np.zeros((space.size, 1 + unknowns))
     corner, border_gradient = np.zeros((size, size)), np.zeros(size)
-    inside = list(zip(value.residuals, equation_roots(system, units, tolerance), strict=True))
+    inside = [
+        (residual, np.sqrt(2.0 * _weight(system, tolerance) * weight) / unit)
+        for residual, unit, weight in zip(value.residuals, units.equations, system.equation_weights, strict=True)
+    ]
     tight = 2.0 * _weight(system, min(tolerance, CONDITION_TOLERANCE))
     faces = [
         [(face, np.sqrt(tight * weight) / unit)]

@@ -5,7 +5,6 @@ complement, whose inverse is also the covariance of the unknowns. Steps are damp
 would rise."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -42,11 +41,6 @@ class Solution:
     """Of the normal matrix without damping, which would make errors too small."""
     covariance: np.ndarray
     """Of the active border parameters."""
-
-    @cached_property
-    def followed(self) -> np.ndarray:
-        """(coefficients, active border parameters): how far the coefficients move against each parameter."""
-        return self.factor.solve(self.normal.border[:, self.normal.active])
 
     @property
     def errors(self) -> np.ndarray:

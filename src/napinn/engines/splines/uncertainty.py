@@ -4,10 +4,12 @@ Two standard errors are computed and the wider one is quoted. The model-based on
 Schur complement, times the variance of the law's score over its curvature. The jackknife trusts only that groups of
 readings (sensors, or stretches of time) are independent: the influence of each group on the unknowns, to first order.
 
-Where the mesh cannot meet the equations, what remains of their residuals pulls the unknowns too. An interval is widened
-by the most that residuals of this cost can move the estimate, which depends on them by known weights (`unmet`).
+Where the mesh cannot meet the equations, what remains of their residuals pulls the unknowns too. The weights by which
+an estimate depends on the whitened rows of the least-squares problem have its standard error as norm, so residuals
+of norm r move it by at most r standard errors (Cauchy–Schwarz). The squared norm is twice their cost in nats.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +22,6 @@ from napinn.engines.splines.journal import Level
 from napinn.engines.splines.learning import LEARNERS, LEAST_FLOOR, field_error
 from napinn.engines.splines.model import SplineSpread
 from napinn.engines.splines.unknown_functions import Curve
-from napinn.engines.splines.unmet import most_moved_by_residuals
 from napinn.noise.laws import Law
 from napinn.noise.mixture import Mixture
 from napinn.results.functions import FoundFunction
@@ -66,19 +67,18 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
     quantile = float(ndtri(0.5 + LEVEL / 2.0))
     by_groups = np.hypot(stdtrit(found.freedom, 0.5 + LEVEL / 2.0) * jackknife, quantile * prior)
     wide = np.maximum(quantile * model, by_groups)
+    unmet = unmet_widening(point.equation_cost, quantile)
     jackknife = np.hypot(jackknife, prior)
     # What could not be computed is not known at all.
     wide, drift = (np.where(np.isnan(each), np.inf, each) for each in (wide, drift))
     count = int(active.sum())
     errors[active], halves[active] = (wide / quantile)[:count], wide[:count]
-    named = active[: len(task.problem.unknowns)]
-    halves[: len(named)][named] = np.hypot(halves[: len(named)][named], most_moved_by_residuals(solution))
     errors = errors * task.rates(solution.state.unknowns)
     intervals = {}
     for number, name in enumerate(task.problem.unknowns):
         value = float(solution.state.unknowns[number])
         ends = sorted((value, value + float(drift[number])))
-        half = float(halves[number])
+        half = unmet * float(halves[number])
         if task.logarithmic[number]:
             low, high = max(ends[0], 0.0) * float(np.exp(-half)), ends[1] * float(np.exp(half))
         else:
@@ -87,9 +87,19 @@ def uncertainty_of(point: Point, drift: np.ndarray) -> Uncertainty:
         intervals[name] = Interval(min(low, value), max(high, value), float(errors[number]), float(drift[number]))
     larger = np.where(jackknife > model, jackknife / np.maximum(model, np.finfo(float).tiny), 1.0)
     covariance = found.model * larger[:, None] * larger[None, :]
+    named = active[: len(task.problem.unknowns)]
     own = covariance[: int(named.sum()), : int(named.sum())]
     spread = SplineSpread(point.system.space, _draws(point, covariance))
     return Uncertainty(intervals, found.source, spread, _correlation(own, named), _undetermined(point, own))
+
+
+def unmet_widening(equation_cost: float, quantile: float) -> float:
+    """How many times as wide as by noise alone an interval is, because the equations are not met.
+
+    Args:
+        equation_cost: nats that the residuals of the equations still cost.
+        quantile: half the width of the interval by noise alone, in standard errors."""
+    return math.sqrt(1.0 + 2.0 * equation_cost / quantile**2)
 
 
 def found_functions(point: Point | Level) -> dict[str, FoundFunction]:
@@ -223,10 +233,11 @@ def _draws(point: Point, covariance: np.ndarray) -> np.ndarray:
     random = np.random.default_rng(0)
     white = np.sqrt(noise_precision(point).variance) * random.normal(size=(system.space.size, DRAWS))
     own = solution.factor.half_solved(white)
-    if len(covariance):
+    border = solution.normal.border[:, solution.normal.active]
+    if border.shape[1]:
         values, vectors = np.linalg.eigh(covariance)
         moved = vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * random.normal(size=(len(values), DRAWS)))
-        own = own - solution.followed @ moved
+        own = own - solution.factor.solve(border) @ moved
     return own.T
 
 
