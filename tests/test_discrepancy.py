@@ -39,6 +39,7 @@ from napinn.problem import Problem, Unknown
 from napinn.problem.equations.printing import show
 from napinn.report.html import report_html
 from napinn.results.discrepancy import (
+    CONFIRMED,
     LEAST_GAIN,
     STANDARD_ERRORS,
     Discrepancy,
@@ -124,6 +125,12 @@ def test_the_thresholds_decide(gain: float, error: float, wanted: bool) -> None:
     assert Discrepancy((source(),), gain, error, "12 sensors", {}).wanted == wanted
 
 
+@pytest.mark.parametrize(("gain", "wanted"), [(1.01 * CONFIRMED, True), (0.99 * CONFIRMED, False)])
+def test_less_suffices_where_the_first_fit_already_lacks_a_term(gain: float, wanted: bool) -> None:
+    assert Discrepancy((source(),), 3.0 * gain, 3.0, "12 sensors", {}, doubted=True).wanted == wanted
+    assert not Discrepancy((source(),), 3.0 * gain, 3.0, "12 sensors", {}).wanted
+
+
 def test_a_source_term_says_its_size_its_place_and_what_it_looks_like() -> None:
     said = source().sentence
     assert source().share == pytest.approx(0.5)
@@ -139,7 +146,7 @@ def test_a_source_term_below_a_thousandth_of_the_largest_term_is_called_none(sha
 
 
 def test_a_file_gives_back_what_was_found() -> None:
-    found = Discrepancy((source(), source(likeness=None)), 12.0, 2.0, "12 sensors", {"k": 0.7})
+    found = Discrepancy((source(), source(likeness=None)), 12.0, 2.0, "12 sensors", {"k": 0.7}, doubted=True)
     again = restored(json.loads(json.dumps(described(found))))
     assert again is not None
     assert described(again) == described(found)

@@ -62,6 +62,25 @@ def test_readings_that_contradict_a_prior_are_named() -> None:
     assert any("Readings and prior disagree on 'k'" in note for note in result.notes)
 
 
+def share_said(result: napinn.FitResult) -> float:
+    """Of the information that comes from the prior, as the notes say, in per cent."""
+    (said,) = [note for note in result.notes if "of the information" in note]
+    return float(said.split(" gives ")[1].split(" %")[0])
+
+
+def test_the_share_of_a_prior_follows_from_both_precisions(without: napinn.FitResult) -> None:
+    deviation = interval(without).error
+    result = fitted(decay(f"normal({without.unknowns['k']:.4g}, {deviation:.4g})"), np.linspace(0.0, 1.0, 60))
+    assert share_said(result) == pytest.approx(50.0, abs=8.0)
+
+
+def test_a_prior_that_holds_the_answer_against_the_readings_has_most_of_the_information() -> None:
+    """The readings alone are precise; beside the prior their misfits pass for noise, and the answer is the prior."""
+    result = fitted(decay("normal(2.0, 0.02)"), np.linspace(0.0, 1.0, 60))
+    assert result.unknowns["k"] == pytest.approx(2.0, abs=0.1)
+    assert share_said(result) > 60.0
+
+
 def test_a_logarithmic_scale_gives_the_same_answer_and_an_interval_of_the_logarithm(without: napinn.FitResult) -> None:
     result = fitted(decay(log=True), np.linspace(0.0, 1.0, 60))
     found, ends = result.unknowns["k"], interval(result)
@@ -72,8 +91,7 @@ def test_a_logarithmic_scale_gives_the_same_answer_and_an_interval_of_the_logari
 @pytest.mark.parametrize(("apart", "disagrees"), [(0.99 * DISAGREE, False), (1.01 * DISAGREE, True)])
 def test_the_limit_of_disagreement(apart: float, disagrees: bool) -> None:
     unknown = napinn.Unknown(prior=read_prior("normal(1.0, 0.3)"))
-    role = PriorRole("k", unknown, 1.0 + apart * 0.5, 0.4)
-    assert role.share == pytest.approx(0.16 / 0.25)
+    role = PriorRole("k", unknown, 1.0 + apart * 0.5, 0.4, 0.6)
     assert role.disagree is disagrees
 
 

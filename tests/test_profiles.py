@@ -9,6 +9,8 @@ import pytest
 
 import napinn
 from napinn import plot
+from napinn.cli.console import Console
+from napinn.cli.running import show_unknowns
 from napinn.engines.base import backend_of
 from napinn.errors import InputError
 from napinn.evaluation import finishing
@@ -99,6 +101,15 @@ def test_profiles_are_kept_in_the_run_folder_and_shown(growth: napinn.FitResult,
     assert "Correlation of the unknowns" not in page
     assert len(plot.profile(again)) == 2
     assert len(plot.correlation(again)) == 1
+
+
+def test_the_answer_of_a_fit_with_profiles_shows_their_classes(
+    growth: napinn.FitResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_unknowns(growth, Console())
+    shown = capsys.readouterr().out
+    assert "95 % interval by profile" in shown
+    assert shown.count(Identifiability.IDENTIFIABLE.value) == 2
 
 
 @pytest.mark.parametrize(("count", "charts", "said"), [(1, 0, False), (2, 0, True), (3, 1, False)])

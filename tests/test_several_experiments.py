@@ -159,6 +159,13 @@ def test_intervals_leave_out_whole_experiments_where_there_are_enough():
         (TABLE, {"constants": {"q": {"column": "t"}}}, "r.csv, column 't': constant 'q' has the values"),
         (TABLE, {"coordinates": {"t": {"ranges": {"a": [0, 3], "c": [0, 1]}}}}, "names experiment 'c'"),
         (TABLE, {"coordinates": {"t": {"ranges": {"a": [0, 3], "b": [0, 1]}}}}, "outside the problem's range of 't'"),
+        (TABLE, {"columns": {"experiment": "run"}}, "r.csv has no column 'run' for the experiment"),
+        (TABLE, {"columns": {"sigma": "error"}}, "r.csv has no column 'error' for the sigma"),
+        (
+            TABLE,
+            {"columns": {"sensor": "probe"}},
+            "no column 'probe' for the sensor; known here: c, experiment, t. It is",
+        ),
         (TABLE, {"noise": {"by": "labs"}}, "r.csv has no column 'labs' for the noise group"),
         (TABLE.assign(lab=["x"] * 59 + ["y"]), {"noise": {"by": "lab"}}, "noise group 'y' has 1 reading(s)"),
         (TABLE.assign(lab=["x"] * 59 + [None]), {"noise": {"by": "lab"}}, "row 61, column 'lab': the noise group is"),

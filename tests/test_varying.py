@@ -119,11 +119,13 @@ BOX = {"coordinates": {"x": [0, 1], "t": [0, 1]}, "fields": ["T"], "equations": 
     ("entry", "said"),
     [
         ({"of": ["z"]}, "'z', which is not a coordinate"),
+        ({"of": []}, "along 0 coordinates; name one or 2"),
         ({"of": ["x", "x"]}, "'x' twice"),
         ({"of": ["x", "t", "x"]}, "3 coordinates"),
         ({"of": ["x", "t"], "steps": True}, "one coordinate only"),
         ({"of": ["x"], "low": 1.0}, "takes no 'low'"),
         ({"of": ["x"], "prior": "normal(1, 1)"}, "takes no 'prior'"),
+        ({"of": ["x"], "per": "experiment"}, "takes no 'per'"),
         ({"of": ["x"], "positive": True, "start": -1.0}, "must be above 0"),
         ({"steps": True}, "of: \\[t\\]"),
         ({"off": ["x"]}, "not an entry of a problem file"),

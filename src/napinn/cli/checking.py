@@ -174,7 +174,8 @@ def show(problem: Problem, description: dict[str, Any], console: Console) -> Non
     _show_units(description, console)
     sensors = description["sensors"]
     few, many = sensors["fewest"], sensors["most"]
-    text = f"{sensors['count']} sensors, with {few['readings']} ({few['sensor']}) to {many['readings']} readings each"
+    span = f"{few['readings']} ({few['sensor']}) to " if few["readings"] < many["readings"] else ""
+    text = f"{sensors['count']} sensors, with {span}{many['readings']} readings each"
     if sensors["count"] <= MOST_LISTED:
         text = "readings by sensor: " + ", ".join(f"{name} {count}" for name, count in sensors["readings"].items())
     console.print(escape(text), highlight=False, soft_wrap=True)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
+from napinn.cli.profiling import show_profiles
 from napinn.cli.progress import progress_display
 from napinn.engines.base import Progress
 from napinn.engines.description import describe
@@ -135,6 +136,8 @@ def show_unknowns(result: FitResult, console: Console) -> None:
         console.print(escape(sentence), highlight=False, soft_wrap=True)
     if result.uncertainty is not None and result.unknowns:
         console.print(f"in brackets 95 % intervals, from {result.uncertainty.source}", highlight=False)
+    if result.profiles:
+        show_profiles(result, console)
 
 
 def _start(unknown: Unknown) -> str:

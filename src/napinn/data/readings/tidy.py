@@ -190,7 +190,7 @@ def _values(
             )
         kind, remedy = "sensor", ""
     elif labels != ("",):
-        kind, remedy = "field", " If it is not measured, it is hidden."
+        kind, remedy = "field", " A field that is not measured is hidden; an observable that is not is left out."
     else:
         kind, remedy = "values", ""
         if columns.value not in table.columns:

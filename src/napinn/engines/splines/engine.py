@@ -40,7 +40,7 @@ meets to a thousandth."""
 MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
-"""Coefficients a field while starts are compared."""
+"""Coefficients a field while starts are compared; an observable follows from fields, and is none here."""
 FIRST_BUDGET = 14.0
 """Seconds by the model of cost in which the first start must be done. Where it is not, the mesh and the readings are
 too many for a direct solver, and the whole fit would take many minutes."""
@@ -96,7 +96,7 @@ class Engine:
         most = MOST[task.dimensions]
         start = self.start = choose_start(task, self.seed, most // task.fields, self.meter)
         self.starts.find_first(start)
-        attempts = self.starts.attempts(start, min(MOST_AT_FIRST * task.fields, most), self._last)
+        attempts = self.starts.attempts(start, min(MOST_AT_FIRST * task.independent_fields, most), self._last)
         if not attempts:
             raise NotPositiveError
         best = self.starts.best(attempts)

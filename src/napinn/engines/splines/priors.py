@@ -11,6 +11,7 @@ from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.engine import Engine, Fit
 from napinn.engines.splines.screening import SensorJudge
+from napinn.engines.splines.uncertainty import noise_precision
 from napinn.field.splines.banded import NotPositiveError
 from napinn.problem.unknown import Unknown
 
@@ -29,11 +30,9 @@ class PriorRole:
     """What the readings alone give."""
     error: float
     """The standard error of that; infinite where the readings say nothing."""
-
-    @property
-    def share(self) -> float:
-        """Of the information on the unknown that comes from the prior, 0 to 1."""
-        return self.error**2 / (self.error**2 + self._deviation**2) if math.isfinite(self.error) else 1.0
+    share: float
+    """Of the information on the answer that comes from the prior, 0 to 1. It belongs to the fit with the prior: where
+    the two disagree, misfits pass for noise, and the prior counts for more than beside readings that it suits."""
 
     @property
     def apart(self) -> float:
@@ -90,11 +89,29 @@ def prior_roles(fit: Fit, seed: int, screen: SensorJudge) -> list[PriorRole]:
         values, errors = found.state.unknowns, np.nan_to_num(found.solution.errors, nan=np.inf)
     except (NotPositiveError, TooSlowError, np.linalg.LinAlgError):
         values, errors = fit.point.state.unknowns, np.full(len(unknowns), np.inf)
+    rows = zip(unknowns.items(), values, errors, prior_shares(fit.point), strict=False)
     return [
-        PriorRole(name, unknown, float(value), float(error))
-        for (name, unknown), value, error in zip(unknowns.items(), values, errors, strict=False)
+        PriorRole(name, unknown, float(value), float(error), float(share))
+        for (name, unknown), value, error, share in rows
         if unknown.prior is not None
     ]
+
+
+def prior_shares(point: Point) -> np.ndarray:
+    """(unknowns,) the share of the information on each that its prior gives: the precision of the prior over that of
+    the answer; 1 where nothing else says anything.
+
+    Args:
+        point: the end of a fit."""
+    solution, unknowns = point.solution, point.state.unknowns
+    variances = np.full(len(solution.normal.active), np.inf)
+    variances[solution.normal.active] = np.diag(solution.covariance)
+    _, slope = point.system.task.prior_terms(unknowns)
+    precision = slope**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The normal matrix takes the curvature of the noise law for granted; a prior is as precise as it says.
+        of_readings = np.maximum(1.0 / variances[: len(unknowns)] - precision, 0.0) / noise_precision(point).variance
+        return np.nan_to_num(precision / (precision + of_readings))
 
 
 def _ignore(point: Point, happened: str, stage: str) -> None:

@@ -29,7 +29,7 @@ from napinn.problem.equations import (
     Varying,
     walk,
 )
-from napinn.problem.experiment import experiment_of
+from napinn.problem.experiment import experiment_of, plain
 from napinn.problem.unknown import Unknown
 
 LEAST_DEGREE = 4
@@ -72,6 +72,11 @@ class Task:
     @property
     def fields(self) -> int:
         return len(self.problem.outputs)
+
+    @property
+    def independent_fields(self) -> int:
+        """How many fields are no observable."""
+        return sum(plain(name) not in self.problem.observables for name in self.problem.outputs)
 
     @property
     def dimensions(self) -> int:

@@ -45,6 +45,7 @@ def bind_loosely(file: ProblemFile, table: pd.DataFrame, source: str, problem_so
     if file.is_closed:
         problem_of(file, problem_source)  # The file's own mistakes come before the table's.
     columns = columns_of(file, problem_source)
+    _check_named_columns(file, table, columns, source)
     observed = _observed(file, problem_source)
     fields = _measured(file, observed, table, columns)
     names = _experiments(file, table, columns, source, problem_source)
@@ -94,6 +95,18 @@ def _measured(file: ProblemFile, observed: list[Observable], table: pd.DataFrame
         named = set(table[columns.field].astype(str)) if columns.field in held else set()
         return tuple(name for name in file.fields if name not in seen or name in named)
     return tuple(name for name in file.fields if name not in seen or columns.of(name) in held)
+
+
+def _check_named_columns(file: ProblemFile, table: pd.DataFrame, columns: Columns, source: str) -> None:
+    """A column that the file names must be there: without it experiments would be one, and deviations not known."""
+    usual = Columns()
+    by_field = any(str(column).endswith(f"_{columns.sigma}") for column in table.columns)
+    # Sensors that a file of their own places may each have a column of the table.
+    elsewhere = bool(file.sensors) or bool(columns.places)
+    for role, excused in (("experiment", False), ("sigma", by_field), ("sensor", elsewhere)):
+        name = getattr(columns, role)
+        if name != getattr(usual, role) and not excused:
+            column_of(table, name, source, role, f" It is named under 'columns: {{{role}: …}}'.")
 
 
 def _experiments(

@@ -64,19 +64,19 @@ class UnknownEntry(_Strict):
     per: Literal["experiment"] | None = None
     """`experiment` where each experiment has a value of its own."""
 
-    of: list[str] = []
+    of: list[str] | None = None
     """Coordinates along which the unknown varies, one or two: it is then a function to be found."""
     steps: bool = False
     """Whether a function of one coordinate is constant but for jumps; otherwise it is smooth."""
 
     def varying(self) -> VaryingUnknown:
         """The unknown function that this entry, which has an `of`, describes."""
-        for entry in ("low", "high", "prior"):
+        for entry in ("low", "high", "prior", "per"):
             if getattr(self, entry) is not None:
                 raise InputError(f"it varies, so it takes no '{entry}'; leave it out.")
         if self.scale == "log":
             raise InputError("it varies; write 'positive: true' instead of 'scale: log'.")
-        return VaryingUnknown(tuple(self.of), self.positive, self.steps, self.start)
+        return VaryingUnknown(tuple(self.of or ()), self.positive, self.steps, self.start)
 
 
 class ColumnEntry(_Strict):

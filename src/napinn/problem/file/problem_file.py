@@ -308,7 +308,7 @@ class ProblemFile(pydantic.BaseModel):
 
 
 def _varies(entry: UnknownEntry | float | None) -> bool:
-    return isinstance(entry, UnknownEntry) and bool(entry.of)
+    return isinstance(entry, UnknownEntry) and entry.of is not None
 
 
 def _varying(name: str, entry: UnknownEntry | float | None) -> VaryingUnknown:
