@@ -54,7 +54,7 @@ class Solution:
 
     @property
     def promised_gain(self) -> float:
-        """Nats that one more whole step would gain if the problem were linear: half of gradient × inverse × gradient."""
+        """Nats that one more whole step would gain if all were linear: half of gradient × inverse × gradient."""
         normal, active = self.normal, self.normal.active
         solved = self.factor.solve(normal.gradient)
         right = normal.border_gradient[active] - normal.border[:, active].T @ solved

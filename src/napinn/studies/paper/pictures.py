@@ -192,7 +192,7 @@ def laws(rows: pd.DataFrame) -> Figure:
     """Learned noise laws, one line a label, over the density of the injected noise without the outliers."""
     figure, (axes,) = new_figure(6.0, 3.4)
     first = rows.iloc[0]
-    injected = injected_density(first.to_dict())
+    injected = injected_density({str(name): value for name, value in first.items()})
     axes.fill_between(first["extras"]["law"]["misfit"], injected, color="#d1d5db", label="injected noise")
     for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
         law = row["extras"]["law"]
