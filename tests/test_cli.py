@@ -193,7 +193,7 @@ def test_reproduce_alone_lists_the_studies(monkeypatch, capfd, tmp_path):
     code, out, _ = napinn(monkeypatch, capfd, "reproduce", "--preset", "paper", "-o", str(tmp_path), "--json")
     listed = {line["study"]: line for line in json.loads(out)}
     assert code == 0
-    assert (listed["main"]["repeats"], listed["main"]["fits"], listed["main"]["left_out"]) == ("Table 1", 660, "")
+    assert (listed["main"]["repeats"], listed["main"]["fits"], listed["main"]["left_out"]) == ("Table 1", 780, "")
     code, out, _ = napinn(monkeypatch, capfd, "reproduce", "-o", str(tmp_path))
     assert code == 0
     assert "Preset quick: for a desktop" in out

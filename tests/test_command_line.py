@@ -104,7 +104,7 @@ def test_a_fit_ends_with_three_commands_that_parse(finished, status, first):
     ("words", "sentence"),
     [
         (["problem.yaml"], "problem.yaml is a problem file; name the table of readings behind it."),
-        (["readings.csv"], "give either a problem file (napinn fit problem.yaml readings.csv), or --equation"),
+        (["readings.csv"], "give either a problem file (--problem, or napinn fit problem.yaml readings.csv), or"),
         (["problem.yaml", "readings.csv", "-e", "u_t = -k*u"], "and not both"),
         (["problem.yaml", "gone.csv"], "gone.csv"),
     ],

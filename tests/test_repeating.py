@@ -110,6 +110,7 @@ def test_what_was_asked_beside_the_fit_is_asked_again_when_it_is_resumed(napinn,
     Path("run/request.json").write_text(json.dumps({name: asked[name] for name in asked if name != "wishes"}))
     assert napinn("resume", "run", "--quiet")[0] == 3
     assert load(run).notes == finished.notes
+    Path("run/result.json").unlink()
     Path("run/request.json").write_text(json.dumps({**asked, "wishes": "many"}))
     assert "is not that of a fit" in napinn("resume", "run")[2]
 

@@ -208,8 +208,8 @@ def fit(
         problem, *readings = readings
     if bool(lists[0]) == (problem is not None) or (problem is not None and any(lists)):
         raise InputError(
-            "give either a problem file (napinn fit problem.yaml readings.csv), or --equation with --unknown and its "
-            "like, and not both."
+            "give either a problem file (--problem, or napinn fit problem.yaml readings.csv), or --equation with "
+            "--unknown and its like, and not both."
         )
     if not readings:
         raise InputError(f"{problem} is a problem file; name the table of readings behind it.")
