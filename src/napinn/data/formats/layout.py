@@ -40,7 +40,8 @@ class Layout:
 
     def notes(self) -> str:
         """What was guessed beside the separator, as the end of a sentence."""
-        above = f"; {self.above} lines above the header, from which rows are counted" if self.above else ""
+        lines = "1 line" if self.above == 1 else f"{self.above} lines"
+        above = f"; {lines} above the header, from which rows are counted" if self.above else ""
         below = "; units below the header, joined with it and not counted as rows" if self.below else ""
         return above + below + ("; encoding: Windows-1252" if self.encoding == WINDOWS else "")
 
