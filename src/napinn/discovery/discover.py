@@ -20,7 +20,7 @@ from napinn.discovery.joint import Frame
 from napinn.discovery.question import Question, Terms, fields_used, highest_orders
 from napinn.discovery.search import search
 from napinn.discovery.smooth import smooth_field
-from napinn.engines.splines.threads import blas_threads
+from napinn.engines.splines.threads import one_blas_thread
 from napinn.errors import InputError
 from napinn.problem.equations import show
 
@@ -69,7 +69,7 @@ def discover(
     begun = time.process_time()
     question = Question(readings, left, terms, known, dict(constants or {}))
     ranges = {axis: (box or {}).get(axis, span) for axis, span in _ranges(readings).items()}
-    with blas_threads(len(readings.coordinates)):
+    with one_blas_thread():
         evidence = _evidence(readings, question, ranges, seed)
         searches = search(evidence, question.wanted, seed)
         refusals = [refusal_of(evidence, found) for found in searches]

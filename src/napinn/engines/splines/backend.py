@@ -24,7 +24,7 @@ from napinn.engines.splines.priors import PriorRole, prior_roles
 from napinn.engines.splines.profiling import profiles_of
 from napinn.engines.splines.screening import SensorJudge
 from napinn.engines.splines.task import Task
-from napinn.engines.splines.threads import blas_threads
+from napinn.engines.splines.threads import one_blas_thread
 from napinn.engines.splines.uncertainty import uncertainty_of
 from napinn.errors import InputError
 from napinn.field.splines.banded import NotPositiveError
@@ -62,12 +62,12 @@ class SplineBackend(Backend):
 
     def profiles(self, result: FitResult) -> Profiles:
         assert isinstance(result.model, SplineModel)
-        with blas_threads(len(result.problem.coordinates)):
+        with one_blas_thread():
             return profiles_of(result, result.model)
 
     def discrepancy(self, result: FitResult) -> Discrepancy:
         assert isinstance(result.model, SplineModel)
-        with blas_threads(len(result.problem.coordinates)):
+        with one_blas_thread():
             return discrepancy_of(result, result.model)
 
     def estimate(self, problem: Problem, readings: Readings, method: Recipe) -> Estimate:
@@ -115,7 +115,7 @@ def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit |
     journal = _journal(request, task, options, recorder)
     engine = Engine(task, request.seed, screen, recorder, journal)
     # Numbers that are not finite are answered where they matter: a step is refused, a fit ends as diverged.
-    with np.errstate(all="ignore"), blas_threads(task.dimensions):
+    with np.errstate(all="ignore"), one_blas_thread():
         try:
             fit = engine.run()
             return _finished(request, recorder, fit, prior_roles(fit, request.seed, screen)), fit

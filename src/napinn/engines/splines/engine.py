@@ -28,7 +28,7 @@ from napinn.engines.splines.solver import solve
 from napinn.engines.splines.starts import Attempt, Starts
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
-from napinn.engines.splines.threads import blas_threads
+from napinn.engines.splines.threads import one_blas_thread
 from napinn.field.splines.banded import NotPositiveError
 from napinn.noise.mixture import Mixture
 
@@ -204,7 +204,7 @@ def estimated_seconds(task: Task) -> float:
 
     Raises `TooSlowError` where the first start alone would use up its budget."""
     meter = Meter(FIRST_BUDGET)
-    with blas_threads(task.dimensions):
+    with one_blas_thread():
         start = choose_start(task, 0, MOST[task.dimensions] // task.fields, meter)
     system = System(task, first_space(task, start.cells, task.fields), 3, np.ones(len(task.readings), bool), meter)
     meter.spend(FIRST_STEPS * system.step_seconds)
