@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from napinn.problem.experiment import plain
 from napinn.runs.folder import load
 from napinn.studies.paper.provenance import provenance
 
@@ -217,7 +218,8 @@ def _beyond_numbers(folder: Path, case: Case, result: Any) -> dict[str, Any]:
     module = maker(folder)
     if case.gross:
         clean, wrong = module.readings(), module.readings(gross=True)
-        fields = list(result.readings.fields)
+        # Of several experiments, the fields of each stand in the same columns.
+        fields = [plain(name) for name in result.readings.fields]
         changed = (clean[fields].to_numpy() != wrong[fields].to_numpy())[
             result.readings.rows, result.readings.field_index
         ]
