@@ -34,6 +34,9 @@ SETTLED_PRICE = 2.0
 """Nats that the equations may cost an attempt with one axis before other starts are tried. In the valley of the right
 unknowns their cost falls as the square of the tolerance and is below one nat at its end, unless the noise is below some
 hundredths; in valleys where the field cuts off spikes it stays at four to thirty."""
+CHEAP_STEP = 0.02
+"""Seconds of a step by the model of cost, at the end of the first starts, below which another start beside a sound one
+takes about a second."""
 MOST_IN_DOUBT = 1_000
 """Coefficients a field of these other starts: in a wrong valley refinement has no end."""
 LOOSELY_HELD = 0.15
@@ -130,6 +133,9 @@ class Starts:
         def doubtful() -> bool:
             return not any(each.sound for each in found)
 
+        def cheap() -> bool:
+            return all(each.level.system.step_seconds < CHEAP_STEP for each in found)
+
         def settled() -> bool:
             return any(each.sound and each.level.equation_cost < SETTLED_PRICE for each in found)
 
@@ -142,7 +148,7 @@ class Starts:
         for name, other in finest(self.task, start).items() if single else ():
             if not settled():
                 attempt(name, other, None, 1.0, min(most, MOST_IN_DOUBT * self.task.fields))
-        if few or doubtful() or (self.task.dimensions == 2 and not settled()):
+        if few or doubtful() or (self.task.dimensions == 2 and cheap() and not settled()):
             attempt("given start", start, self.first, GIVEN_START)
         if few or doubtful():
             for factor in OTHER_STARTS:
