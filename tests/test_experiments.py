@@ -87,13 +87,15 @@ def test_a_part_of_a_study_is_run_alone_and_written_beside_what_is_finished(tmp_
     before = next(case for case in STUDIES["backbones"].cases(PRESETS["smoke"]) if case.label == "kan/pinn")
     (tmp_path / "fits").mkdir()
     (tmp_path / "fits" / before.job().name).symlink_to(folder / "fits" / before.job().name)
-    (written,) = reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlp/p*")
+    (written,) = reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlp/p*/15")
     assert sorted(pd.read_csv(written.files[0])["label"]) == ["kan/pinn", "mlp/pinn"]
     assert (written.fits, written.expected) == (2, 4)
     with pytest.raises(
         InputError, match="no fit here is called 'allen_cahn/mlb/pinn'; did you mean 'allen_cahn/mlp/pinn'"
     ):
         reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlb/pinn")
+    with pytest.raises(InputError, match="did you mean 'allen_cahn/mlp/pinn/15'"):
+        reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlp/pinn/10")
 
 
 def row_of(case: Case) -> dict[str, Any]:

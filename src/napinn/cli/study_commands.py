@@ -67,7 +67,11 @@ def reproduce(
     workers: Annotated[int | None, typer.Option(help="Processes; the default is one a core.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://….")] = None,
     matching: Annotated[
-        str, typer.Option(help="Run only fits whose name matches, as 'allen_cahn/fls/*' (benchmark/label).")
+        str,
+        typer.Option(
+            help="Run only fits whose name matches, as 'allen_cahn/fls/*' (benchmark/label) or 'allen_cahn/*/15' "
+            "(with the percentage of outliers)."
+        ),
     ] = "*",
     only_finished: Annotated[
         bool, typer.Option("--only-finished", help="Run nothing; write tables and figures of the fits that exist.")

@@ -98,7 +98,8 @@ def reproduce(
     """One study by name, or `all`; fits that were finished before, by any study, are not run again.
 
     `seeds` takes another number of seeds than the preset's. `matching` is a pattern of benchmark/label, such as
-    "allen_cahn/fls/*": only such fits are run, and what is finished of the others is written beside them.
+    "allen_cahn/fls/*", or of benchmark/label/percent of outliers, such as "allen_cahn/pinn/15": only such fits are run,
+    and what is finished of the others is written beside them.
     `only_finished` runs nothing and writes what there is. `pack` then moves finished fits into one file.
     `setting` chooses what the paper leaves open."""
     size = preset_of(preset, seeds)
@@ -106,7 +107,7 @@ def reproduce(
         raise InputError(f"there is no study '{name}'; {nearest(name, [*STUDIES, 'all'])}")
     studies = list(STUDIES.values()) if name == "all" else [STUDIES[name]]
     cases = {study.name: [setting.of(case) for case in study.cases(size)] for study in studies}
-    named = [(f"{case.benchmark}/{case.label}", case.job()) for group in cases.values() for case in group]
+    named = [(_name(case), case.job()) for group in cases.values() for case in group]
     chosen = {} if only_finished else _chosen(named, matching)
     others = {job.name: job for _, job in named if job.name not in chosen}
     found = [finished(job, folder / "fits") for job in others.values()]
@@ -131,11 +132,20 @@ def preset_of(name: str, seeds: int | None = None) -> Preset:
     return PRESETS[name] if seeds is None else dataclasses.replace(PRESETS[name], seeds=seeds)
 
 
+def _name(case: Case) -> str:
+    return f"{case.benchmark}/{case.label}/{100 * case.ratio:g}"
+
+
 def _chosen(named: Sequence[tuple[str, Job]], matching: str) -> dict[str, Job]:
     """The jobs that a pattern chooses, by name; a fit of several studies is one job."""
-    chosen = {job.name: job for name, job in named if fnmatchcase(name, matching)}
+    chosen = {
+        job.name: job
+        for name, job in named
+        if fnmatchcase(name, matching) or fnmatchcase(name.rpartition("/")[0], matching)
+    }
     if not chosen:
-        raise InputError(f"no fit here is called '{matching}'; {nearest(matching, [name for name, _ in named])}")
+        names = [name if matching.count("/") == name.count("/") else name.rpartition("/")[0] for name, _ in named]
+        raise InputError(f"no fit here is called '{matching}'; {nearest(matching, names)}")
     return chosen
 
 
