@@ -1,5 +1,7 @@
 """A sensor that the field follows in part is judged beside a field that was fitted without it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,13 @@ import pytest
 import napinn
 from napinn.data.readings import Readings, read_table
 from napinn.diagnostics.sensors import judge_sensors, suspects
+from napinn.engines.splines.descent import settle
+from napinn.engines.splines.engine import Engine
+from napinn.engines.splines.equation_units import measured_units
+from napinn.engines.splines.screening import SensorJudge
+from napinn.engines.splines.smoothing import choose_start
+from napinn.engines.splines.starts import SETTLED_PRICE, Attempt
+from napinn.engines.splines.task import Task
 from napinn.problem import Problem, Unknown
 from napinn.results.verdicts import Verdict
 
@@ -69,3 +78,18 @@ def test_a_sensor_with_its_sign_reversed_is_said_to_be_so():
     readings, true = measured(-1.0)
     (said,) = [one.evidence for one in judge_sensors(GROUND, readings, true) if one.verdict is Verdict.GAIN]
     assert "with the wrong sign (reading = -" in said
+
+
+@pytest.mark.parametrize(("cost", "left_out"), [(SETTLED_PRICE, 0), (1.1 * SETTLED_PRICE, 100)])
+def test_sensors_are_judged_before_a_mesh_is_refined_for_the_cost_of_its_equations(cost, left_out):
+    readings, _ = measured(2.0)
+    task = Task(GROUND, readings)
+    engine = Engine(task, 0, SensorJudge(task, 0.01), lambda *_: None)
+    start = choose_start(task, 0, 10_000, engine.meter)
+    engine.starts.find_first(start)
+    system, state = engine.starts.smoothed_state(start)
+    least = measured_units(system, state)
+    level = replace(settle(system, state, 0.01, least).level, equation_cost=cost)
+    used = engine._first_screened(Attempt("weak form", level, least, [])).level.system.used
+    assert np.count_nonzero(~used) == left_out
+    assert np.all(readings.sensors[~used] == "T7")

@@ -8,8 +8,8 @@ import pytest
 
 from napinn import Problem, Unknown, read_table
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.descent import MOST_SPENT, point_of, with_noise_level
-from napinn.engines.splines.doubts import DoubtKind, doubts_of
+from napinn.engines.splines.descent import MOST_SPENT, PRECISION_LOST, point_of, precision_lost, with_noise_level
+from napinn.engines.splines.doubts import FAR_FROM_BOUND, DoubtKind, doubts_of
 from napinn.engines.splines.equation_units import measured_units
 from napinn.engines.splines.smoothing import Start, first_space
 from napinn.engines.splines.solver import solve
@@ -24,9 +24,9 @@ from napinn.noise.mixture import learn_mixture
 SIGMA, RATE, COUNT = 0.05, 0.8, 60
 
 
-def solved(law, seed, count=COUNT, draw=np.random.Generator.standard_normal):
+def solved(law, seed, count=COUNT, draw=np.random.Generator.standard_normal, high=None):
     """A decay with noise on a mesh that resolves it, at the given law."""
-    problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.7)})
+    problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.7, high=high)})
     times = np.linspace(0.0, 3.0, count)
     values = np.exp(-RATE * times) + SIGMA * draw(np.random.default_rng(seed), count)
     task = Task(problem, read_table(pd.DataFrame({"t": times, "u": values}), ("t",), ("u",)))
@@ -77,6 +77,23 @@ def test_a_field_that_follows_the_noise_is_doubted(share, doubted):
     point = replace(solved(Gaussian(), 0), share=share)
     found = doubts_of(point, Start((6,), 1e-3, 1.0, (1.0,)), np.array([0.7]), np.array([1.0]))
     assert any(doubt.kind is DoubtKind.LOOSE for doubt in found) == doubted
+
+
+@pytest.mark.parametrize(("errors_away", "doubted"), [(FAR_FROM_BOUND - 0.1, True), (FAR_FROM_BOUND + 0.1, False)])
+def test_an_unknown_many_standard_errors_from_its_bound_is_not_at_it(errors_away, doubted):
+    """However large its size was expected to be."""
+    free = solved(Gaussian(), 0)
+    point = solved(Gaussian(), 0, high=free.state.unknowns[0] + errors_away * free.solution.errors[0])
+    found = doubts_of(point, Start((6,), 1e-3, 1.0, (1.0,)), np.array([1e9]), np.array([1e9]))
+    assert any(doubt.kind is DoubtKind.AT_BOUND for doubt in found) == doubted
+
+
+@pytest.mark.parametrize(("growth", "lost"), [(0.9 * PRECISION_LOST, False), (1.1 * PRECISION_LOST, True)])
+def test_errors_that_grow_a_thousandfold_are_rounding(growth, lost):
+    before = np.array([0.1, np.nan, np.inf, 2.0])
+    assert precision_lost(before, before * np.array([growth, 1.0, 1.0, 1.0])) is lost
+    # Where nothing was known before, nothing is lost.
+    assert not precision_lost(np.array([np.inf, np.nan]), np.array([1.0, 1e9]))
 
 
 def test_unmet_equations_widen_an_interval_by_the_most_that_they_can_move_its_estimate():

@@ -55,6 +55,10 @@ axes, readings are few beside the places between them: a finer mesh gives these 
 through every reading and the unknowns are those of its noise. In the plane and time a finer mesh also costs most."""
 LOOSE = 0.05
 """Tolerances below this are given up again if the cost of the equations doubles instead of falling."""
+PRECISION_LOST = 1e3
+"""Times a standard error before a finer mesh or a tighter tolerance. Between two steps of a descent errors change by a
+factor of some units, also those of unknowns that nothing determines; a thousandfold one is rounding in the normal
+matrix, which grows with the fourth to eighth power of the number of cells."""
 CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
 """Descent ends early after two tolerances below the first at which unknowns moved by less than a tenth of their
 standard errors, and these by less than a tenth of themselves."""
@@ -209,6 +213,8 @@ class Descent:
                     raise
                 # Beyond double precision: high derivatives on fine cells at a tight tolerance.
                 break
+            if level is not None and level.tolerance < LOOSE and precision_lost(level.errors, point.solution.errors):
+                break
             self.watch(point, "")
             if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
                 point = self._mended(point, previous, tolerance, quietest)
@@ -275,6 +281,8 @@ class Descent:
         try:
             state = solve(finer, units, tolerance, state, steps=FIELD_STEPS, free=False).state
             after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
+            if precision_lost(before.solution.errors, after.solution.errors):
+                raise NotPositiveError
         except NotPositiveError:
             # High derivatives on so fine cells exceed double precision.
             self.full = True
@@ -295,6 +303,16 @@ class Descent:
 def _loop_of(numbers: np.ndarray) -> tuple[float, float, int, float, bool, bool]:
     tolerance, quietest, calm, futile, full, done = map(float, numbers)
     return tolerance, quietest, int(calm), futile, bool(full), bool(done)
+
+
+def precision_lost(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether standard errors grew as only rounding lets them grow.
+
+    Args:
+        before: on the coarser mesh or at the looser tolerance.
+        after: on the finer mesh or at the tighter tolerance."""
+    known = np.isfinite(before) & np.isfinite(after) & (before > 0.0)
+    return bool(np.any(after[known] > PRECISION_LOST * before[known]))
 
 
 def _stands_still(before: Level, after: Level) -> bool:

@@ -22,6 +22,8 @@ UNMET, UNMET_SHARE = 10.0, 0.02
 """Nats, and nats a reading, that equations may cost at the end."""
 AT_BOUND = 1e-3
 """Of the distance between start and bound, or of the size at which the unknown matters, whichever is less."""
+FAR_FROM_BOUND = 3.0
+"""Standard errors from a bound beyond which an unknown is not at it, however large it was at first or might be."""
 MOST_NEIGHBOURS = 20_000
 """Readings whose neighbours are searched: the correlation is then known to a hundredth."""
 
@@ -59,10 +61,13 @@ def doubts_of(point: Point | Level, start: Start, starts: np.ndarray, sizes: np.
     if point.share > MOST_SPENT:
         text = f"The field follows the noise: its parameters use up {100.0 * point.share:.0f} % of the readings."
         found.append(Doubt(DoubtKind.LOOSE, text))
-    columns = (task.unknowns, state.unknowns, starts, sizes, task.low, task.high)
-    for name, value, first, size, low, high in zip(*columns, strict=True):
+    errors = point.errors if isinstance(point, Level) else point.solution.errors
+    columns = (task.unknowns, state.unknowns, starts, sizes, errors, task.low, task.high)
+    for name, value, first, size, error, low, high in zip(*columns, strict=True):
         for bound in (low, high):
-            if np.isfinite(bound) and abs(value - bound) < AT_BOUND * min(abs(first - bound), size):
+            distance = abs(value - bound)
+            near = distance < AT_BOUND * min(abs(first - bound), size) and not distance > FAR_FROM_BOUND * error
+            if np.isfinite(bound) and near:
                 found.append(Doubt(DoubtKind.AT_BOUND, f"'{name}' ended at {value:.4g}, at its bound {bound:g}."))
     return found
 

@@ -15,6 +15,7 @@ from napinn.engines.splines.descent import (
     bisected,
     marks_of,
     point_of,
+    precision_lost,
     rebuilt,
     with_noise_level,
 )
@@ -25,7 +26,7 @@ from napinn.engines.splines.learning import learn_law
 from napinn.engines.splines.screening import SensorJudge, screened
 from napinn.engines.splines.smoothing import Start, choose_start, first_space
 from napinn.engines.splines.solver import solve
-from napinn.engines.splines.starts import Attempt, Starts
+from napinn.engines.splines.starts import SETTLED_PRICE, Attempt, Starts
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.threads import one_blas_thread
@@ -105,8 +106,12 @@ class Engine:
         level = self._with_first_law(best, start)
         descent = Descent("last", least, most, self._report, self.journal)
         quietest, tolerance = float(min(best.level.state.sigma[0], level.state.sigma[0])), level.tolerance / FALL
-        level = descent.run(level.system, level.state, tolerance, self._last, level, quietest)
-        point = self._with_law(rebuilt(level, least), start, least)
+        end = descent.run(level.system, level.state, tolerance, self._last, level, quietest)
+        point = rebuilt(end, least)
+        if precision_lost(end.errors, point.solution.errors):
+            # At the edge of double precision the same matrix, built anew, has other errors.
+            point = rebuilt(level, least)
+        point = self._with_law(point, start, least)
         if not any(isinstance(law, Mixture) for law in point.state.laws):
             point = self._polished(point, least)
         if task.curves:
@@ -125,11 +130,18 @@ class Engine:
         kept = recalled(self.journal, "law", self.task, self.meter)
         if kept is not None:
             return kept
-        point = self._with_law(
-            screened(self._with_three_points(best), best.least, self.screen, self._report), start, best.least
-        )
+        point = self._with_three_points(self._first_screened(best))
+        point = self._with_law(screened(point, best.least, self.screen, self._report), start, best.least)
         self.journal.keep("law", point.level.arrays())
         return point.level
+
+    def _first_screened(self, best: Attempt) -> Attempt:
+        """The best attempt without faulty sensors where its equations cost likelihood. A faulty sensor may be the
+        reason, and no refinement of the mesh removes such a cost: it only lets the field bend towards the sensor."""
+        if best.level.equation_cost <= SETTLED_PRICE:
+            return best
+        point = screened(rebuilt(best.level, best.least), best.least, self.screen, self._report)
+        return replace(best, level=point.level)
 
     def _with_three_points(self, best: Attempt) -> Point:
         """The best attempt with three points a cell. A mesh that meets the equations at two points of each cell may be
@@ -146,15 +158,19 @@ class Engine:
     def _drift(self, point: Point, least: Units, most: int) -> np.ndarray:
         """How far the unknowns move when cells are bisected once more and the tolerance falls once more."""
         finer, state = bisected(point, marks_of(point), int(FINER[self.task.dimensions] * most))
-        trials = [] if finer is None else [(finer, state)]
-        # Where a finer mesh exceeds double precision, the tighter tolerance alone is tried.
-        for system, begun in [*trials, (point.system, point.state)]:
+        tighter, looser = point.tolerance / FALL, point.tolerance * FALL
+        # Where a finer mesh exceeds double precision, the tighter tolerance alone is tried, and then the looser one.
+        trials = [(point.system, point.state, tolerance) for tolerance in (tighter, looser)]
+        if finer is not None:
+            trials.insert(0, (finer, state, tighter))
+        for system, begun, tolerance in trials:
             units = measured_units(system, begun, least)
             try:
-                after = solve(system, units, point.tolerance / FALL, begun, steps=3)
+                after = solve(system, units, tolerance, begun, steps=3)
             except (NotPositiveError, np.linalg.LinAlgError):
                 continue
-            return after.state.unknowns - point.state.unknowns
+            moved = after.state.unknowns - point.state.unknowns
+            return moved if tolerance < point.tolerance else -moved
         return np.full(len(point.state.unknowns), np.inf)
 
     def newest_level(self) -> Level:

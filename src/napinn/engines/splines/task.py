@@ -11,6 +11,7 @@ import numpy as np
 from napinn.data.readings import Readings, Scatters
 from napinn.data.variation import variation
 from napinn.engines.catalogue import DENSITY
+from napinn.engines.splines.hidden_sizes import Extent, hidden_sizes
 from napinn.engines.splines.indirect import VALUE, Indirect, indirect_of, solved
 from napinn.engines.splines.unknown_functions import AddedSource, Curve
 from napinn.field.splines.functions import FunctionSpace, function_space
@@ -274,23 +275,32 @@ class Task:
         return away, slope
 
     @cached_property
+    def extents(self) -> list[Extent]:
+        """How large each measured field is."""
+        places, field = self.points / self.lengths, self.readings.field_index
+        values = [(places[field == number], self.readings.of_field(number)) for number in range(self.measured)]
+        return [Extent(_median(own), variation(where, own)) for where, own in values]
+
+    @cached_property
+    def hidden_extents(self) -> list[Extent]:
+        """How large each hidden field is taken to be: as given, as observables or equations say, or as is usual for
+        the measured ones."""
+        centre, scale = (np.median(each) for each in zip(*((e.centre, e.scale) for e in self.extents), strict=True))
+        usual = Extent(float(centre), float(scale))
+        by_terms = hidden_sizes(self.problem, dict(zip(self.problem.fields, self.extents, strict=True)), usual)
+        observed = {name: Extent(_median(each[1]), variation(*each)) for name, each in self.indirect.items()}
+        known = _as_extents(by_terms) | observed | _as_extents(self.problem.scales)
+        return [known.get(name, usual) for name in self.problem.hidden]
+
+    @cached_property
     def centre(self) -> np.ndarray:
-        """A typical value of each field; of a hidden one, its given size or that of the measured fields."""
-        measured = [_median(self.readings.of_field(number)) for number in range(self.measured)]
-        usual = float(np.median(measured))
-        sizes = {name: _median(values) for name, (_, values) in self.indirect.items()} | dict(self.problem.scales)
-        return np.array([*measured, *(sizes.get(name, usual) for name in self.problem.hidden)])
+        """A typical value of each field."""
+        return np.array([each.centre for each in (*self.extents, *self.hidden_extents)])
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """How much each field varies; of a hidden one, its given size or what is usual for the measured ones."""
-        places, field = self.points / self.lengths, self.readings.field_index
-        measured = [
-            variation(places[field == number], self.readings.of_field(number)) for number in range(self.measured)
-        ]
-        usual = float(np.median(measured))
-        sizes = {name: variation(*each) for name, each in self.indirect.items()} | dict(self.problem.scales)
-        return np.array([*measured, *(sizes.get(name, usual) for name in self.problem.hidden)])
+        """How much each field varies."""
+        return np.array([each.scale for each in (*self.extents, *self.hidden_extents)])
 
     @cached_property
     def indirect(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -379,6 +389,11 @@ class Task:
                     raise TypeError(f"{type(leaf).__name__} is not a leaf of a written equation")
 
         return value
+
+
+def _as_extents(sizes: Mapping[str, float]) -> dict[str, Extent]:
+    """Of fields of which only a size is known."""
+    return {name: Extent(size, size) for name, size in sizes.items()}
 
 
 def _median(values: np.ndarray) -> float:
