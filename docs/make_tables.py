@@ -96,6 +96,21 @@ def main_at_three_ratios() -> Iterator[str]:
             )
 
 
+def full_budget() -> Iterator[str]:
+    """Every method of the main study that was run with all of the paper's steps."""
+    found = rows("paper", "main", ratio=0.15)
+    found = found[~found["label"].isin(ENGINES)]
+    named = [name for name in TITLES if (found["benchmark"] == name).any()]
+    yield "| rMSE, 30,000 steps | " + " | ".join(f"{TITLES[name]} | paper" for name in named) + " |"
+    yield "|---" * (2 * len(named) + 1) + "|"
+    for label in dict.fromkeys(found["label"]):
+        cells = []
+        for name in named:
+            printed = paper().get(("main", label, name, 0.15, "rmse"))
+            cells += [number("paper", "main", label, name, 0.15), "–" if printed is None else f"{printed:.3f}"]
+        yield f"| {label} | " + " | ".join(cells) + " |"
+
+
 def instants() -> Iterator[str]:
     """Errors of Allen–Cahn by either measure, of the fits that have both."""
     table = rows("quick", "main", benchmark="allen_cahn").dropna(subset=["rmse_instants"])
