@@ -144,6 +144,7 @@ def test_equations_print_back_as_mathematics():
     assert bind(BURGERS, NAMES).shown == "∂u/∂t + u ∂u/∂x + v ∂u/∂y = ν (∂²u/∂x² + ∂²u/∂y²)"
     assert bind("u_t - eps**2*u_xy = -omega*sin(omega*t)/2", NAMES).shown == "∂u/∂t − ε² ∂²u/∂x∂y = −(ω sin(ω t)) / 2"
     assert bind("u_t = (u - v)**2 - (u - v)", NAMES).shown == "∂u/∂t = (u − v)² − (u − v)"
+    assert bind("u_t = exp(-2*t) - v*(-2*u)", NAMES).shown == "∂u/∂t = exp(−2 t) − v (−2 u)"
 
 
 @pytest.mark.parametrize(

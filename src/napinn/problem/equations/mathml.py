@@ -8,7 +8,7 @@ from html import escape
 
 from napinn.problem.equations import tree as trees
 from napinn.problem.equations.equation import Equation
-from napinn.problem.equations.printing import show, symbol
+from napinn.problem.equations.printing import is_negative, show, symbol
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _TIMES, _INVISIBLE_TIMES, _APPLY = "<mo>×</mo>", "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
@@ -87,7 +87,7 @@ def _markup(node: trees.Expression, values: Values) -> tuple[str, int]:
         case trees.Sum(terms):
             return "".join(_signed(terms, values)), _SUM
         case trees.Product(factors):
-            return _product(factors, values), _PRODUCT
+            return _product(factors, values), _SUM if is_negative(factors) else _PRODUCT
         case trees.Power(base, exponent):
             return f"<msup>{_row(_base(base, values))}{_row(_markup(exponent, values)[0])}</msup>", _POWER
         case trees.Call("sqrt", (argument,)):
@@ -159,8 +159,9 @@ def _signed(terms: tuple[tuple[int, trees.Expression], ...], values: Values) -> 
 
 
 def _product(factors: tuple[tuple[int, trees.Expression], ...], values: Values) -> str:
+    first = _SUM if is_negative(factors) else _PRODUCT
     above = [
-        _wrap(child, values, _PRODUCT if position == 0 else _POWER)
+        _wrap(child, values, first if position == 0 else _POWER)
         for position, (power, child) in enumerate(factors)
         if power > 0
     ]

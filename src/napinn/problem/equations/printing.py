@@ -46,7 +46,7 @@ def _show(node: trees.Expression) -> tuple[str, int]:
         case trees.Sum(terms):
             return _sum(terms), _SUM
         case trees.Product(factors):
-            return _product(factors), _PRODUCT
+            return _product(factors), _SUM if is_negative(factors) else _PRODUCT
         case trees.Power(base, exponent):
             return _power(base, exponent), _POWER
         case trees.Call(function, arguments):
@@ -59,7 +59,7 @@ def _wrap(node: trees.Expression, at_least: int) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.6g}"
+    return ("−" if value < 0.0 else "") + f"{abs(value):.6g}"
 
 
 def _partial(field: str, axes: tuple[str, ...]) -> str:
@@ -84,9 +84,19 @@ def _sum(terms: tuple[tuple[int, trees.Expression], ...]) -> str:
     return text
 
 
+def is_negative(factors: tuple[tuple[int, trees.Expression], ...]) -> bool:
+    """Whether a product begins with a negative number, whose sign is then that of the whole.
+
+    Args:
+        factors: pairs of exponent and expression."""
+    power, child = factors[0]
+    return power > 0 and isinstance(child, trees.Number) and child.value < 0.0
+
+
 def _product(factors: tuple[tuple[int, trees.Expression], ...]) -> str:
+    first = _SUM if is_negative(factors) else _PRODUCT
     above = [
-        _wrap(child, _PRODUCT if position == 0 else _POWER)
+        _wrap(child, first if position == 0 else _POWER)
         for position, (power, child) in enumerate(factors)
         if power > 0
     ]
