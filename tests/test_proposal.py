@@ -206,6 +206,13 @@ REAL = {
         ["TempCAvg_t = -k*TempCAvg"],
         {"TempCAvg": 2},
     ),
+    "a plate reader's sheet, filled up to one width, with a word for a reading that it did not get": (
+        "Plate reader;;;;\n;;;;\nTime;A1;A2;A3;\n[h];OD600;OD600;OD600;\n0,0;0,03;0,05;0,05;\n0,5;0,03;OVRFLW;0,04;\n"
+        "1,0;0,05;0,05;0,06;\n1,5;0,05;0,05;0,06;\n",
+        "utf-8",
+        [f"d(A{well}, Time) = -k_A{well}*A{well}" for well in (1, 2, 3)],
+        {"A1": 4, "A2": 3, "A3": 4},
+    ),
     "columns of white space": ("t  u\n0.0   1\n10.0  -0.5\n", "utf-8", ["u_t = -k*u"], {"u": 2}),
 }
 """Tables as people have them, with their encoding, the equations that are proposed, and readings by field."""
@@ -364,6 +371,35 @@ def test_numbers_of_the_rows_are_no_field_beside_a_time():
 )
 def test_units_are_taken_from_names(column, plain):
     assert plain_name(column) == plain
+
+
+def test_values_that_loggers_write_for_no_reading_are_listed_and_single_ones_are_not():
+    level = pd.Series([12.4, 12.5, 12.3, 12.4, 12.6, 12.2, 12.5])
+    table = pd.DataFrame({"t": range(10), "a": [*level, *[-9999] * 3], "b": [*level, -999, -999, 12.4]})
+    assert roles_of(table).missing == [-9999]
+    assert [len(proposed(table)[1].of_field(index)) for index in (0, 1)] == [7, 10]
+
+
+def test_a_mistyped_number_is_not_taken_for_a_word():
+    table = pd.DataFrame({"t": range(5), "u": ["1.5", "1x5", "1.6", "1.7", "over"], "v": 1.0})
+    with pytest.raises(InputError, match=r"row 3, column 'u': expected a finite number, found '1x5' \(2 such cells\)"):
+        propose(table, "r.csv")
+
+
+def test_columns_that_name_no_place_are_not_used_beside_those_that_do():
+    table = pd.DataFrame(
+        {
+            "t": [0.0, 1.0],
+            "BattV": [12.0, 12.1],
+            "h_4m (m)": [1.0, 1.1],
+            "h_9m (m)": [2.0, 2.2],
+            "h_12m (m)": [3.0, 3.1],
+        }
+    )
+    problem, readings = proposed(table)
+    assert problem.fields == ("h",)
+    assert sorted(set(readings.points[:, 1])) == [4.0, 9.0, 12.0]
+    assert "not used: BattV" in propose(table, "r.csv")
 
 
 @pytest.mark.parametrize("column", ["T at x={} m (°C)", "T_{}m", "temp @ {} m", "T x={}m"])
