@@ -256,6 +256,7 @@ def test_only_units_of_time_make_a_column_time(unit, taken):
         ("time,DO\nfast,high\n0,8.0\n1,7.9\n", "row 2, column 'time': expected a finite number, found 'fast'"),
         ('t,p\n0,"101,325.0"\n1,"99,000"\n', "column 'p': numbers such as 101,325.0 have commas between"),
         ("t,u,,\n0,1,2,3\n", "two columns without a name"),
+        ("time,0,1,2\nA1,0.1,0.2,0.4\nA2,0.1,0.2,0.3\n", "'time' is named as a coordinate, but holds 'A1'"),
     ],
 )
 def test_a_table_that_is_not_understood_gets_the_way_to_mend_it(text, sentence, tmp_path):
@@ -263,6 +264,13 @@ def test_a_table_that_is_not_understood_gets_the_way_to_mend_it(text, sentence, 
     path.write_text(text)
     with pytest.raises(InputError, match=sentence):
         propose(read_file(path).table, path.name)
+
+
+def test_a_workbook_that_is_called_csv_is_named_as_one(tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_bytes(b"PK\x03\x04\x14\x00\xff\xfe")
+    with pytest.raises(InputError, match="is a workbook or another ZIP file, not text; save the sheet as CSV"):
+        read_file(path)
 
 
 def test_units_below_the_header_are_units_of_the_columns_and_said(tmp_path):
@@ -322,6 +330,37 @@ def test_dates_are_joined_only_with_one_column_of_times(header, tmp_path):
     path = tmp_path / "readings.csv"
     path.write_text(header)
     assert "joined" not in read_file(path).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("times", "counted"),
+    [
+        (["0:00:00", "0:30:00", "24:15:00"], ["0", "0.5", "24.25"]),
+        (["00:00", "00:45", "01:30"], ["0", "0.75", "1.5"]),
+        (["23:30", "00:00", "00:30"], None),
+        (["1:00 AM", "2:00 AM", "3:00 AM"], None),
+    ],
+)
+def test_a_stopwatch_is_counted_in_hours_unless_it_begins_again(times, counted, tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_text("Time [hh:mm:ss],OD\n" + "\n".join(f"{time},0.{row}" for row, time in enumerate(times)) + "\n")
+    sheet = read_file(path)
+    if counted is None:
+        with pytest.raises(InputError, match="holds times of day, such as"):
+            propose(sheet.table, path.name)
+        return
+    assert list(sheet.table["Time (h)"]) == counted
+    assert "'Time [hh:mm:ss]' counted in hours in the column 'Time (h)'" in sheet.notes[0]
+    assert proposed(sheet.table)[0].coordinates == {"Time": (0.0, float(counted[-1]))}
+
+
+def test_a_column_of_which_all_times_have_the_same_values_is_a_place():
+    table = pd.DataFrame(
+        {"t": [0, 0, 0, 1, 1, 1], "Tiefe": [5, 10, 20, 5, 10, 20], "T": [9.0, 8.5, 8.0, 9.1, 8.6, 8.05]}
+    )
+    problem = proposed(table)[0]
+    assert (problem.fields, list(problem.coordinates)) == (("T",), ["t", "Tiefe"])
+    assert proposed(table.assign(Tiefe=[5, 10, 20, 5, 10, 21]))[0].fields == ("Tiefe", "T")
 
 
 @pytest.mark.parametrize(

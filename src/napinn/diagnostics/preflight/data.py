@@ -69,7 +69,7 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
             yield Finding(
                 Weight.DOUBT,
                 f"the value {number:g} of '{field}' occurs {often}, far from all others; if it means that "
-                f"there is no reading, write 'missing: [{number:g}]' in the problem file.",
+                f"there is no reading, list it under 'missing' (in a problem file, 'missing: [{number:g}]').",
             )
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from napinn.data.readings import Columns
+from napinn.data.readings import TIME_NAMES, Columns
+from napinn.data.readings.axes import PLACE_NAMES
 from napinn.data.readings.cells import readings_in
 from napinn.errors import InputError, listed
 from napinn.problem.file.places import one_field_at_places
-from napinn.problem.file.roles import Roles, roles_of
+from napinn.problem.file.roles import Roles, plain_name, roles_of
 
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -31,6 +32,7 @@ def propose(table: pd.DataFrame, source: str) -> str:
     roles = roles_of(table)
     _check_ignored(table, roles, source)
     if not roles.coordinates:
+        _check_named_coordinates(table, source)
         raise InputError(
             f"no column of {source} ({listed([str(name) for name in table.columns])}) is named as a coordinate; "
             "name one x, t or time, or write the file by hand from: napinn new problem.yaml"
@@ -57,6 +59,23 @@ def _check_ignored(table: pd.DataFrame, roles: Roles, source: str) -> None:
                 f"{source} has dates in '{roles.time_column}' and times of day in '{column}'; join them in one column, "
                 "such as 2024-03-01 12:30."
             )
+
+
+def _check_named_coordinates(table: pd.DataFrame, source: str) -> None:
+    """Refuse a column that is named as a coordinate and holds words, or times of day that begin again."""
+    for column in map(str, table.columns):
+        filled = table[column].dropna().astype(str).str.strip()
+        if plain_name(column)[0].lower() not in TIME_NAMES | PLACE_NAMES or filled.empty:
+            continue
+        if filled.str.fullmatch(TIME_OF_DAY).all():
+            raise InputError(
+                f"{source}, column '{column}' holds times of day, such as {filled.iloc[0]}, that do not only grow; "
+                "write them with their dates, as 2024-03-01 12:30, or as numbers."
+            )
+        raise InputError(
+            f"{source}, column '{column}' is named as a coordinate, but holds '{filled.iloc[0][:40]}', which is "
+            "neither a number nor a date; a table has one row for each time or reading, and one column for each quantity."
+        )
 
 
 def _dates_alone(table: pd.DataFrame, roles: Roles) -> bool:

@@ -173,7 +173,10 @@ def _known_units(units: Mapping[str, str]) -> dict[str, str]:
 
 def _find_places(table: pd.DataFrame, roles: Roles) -> None:
     """Take columns that never change within a sensor, and differ between sensors, for places."""
-    if roles.sensor is None or table[roles.sensor].nunique() < 2:
+    if roles.sensor is None:
+        _find_levels(table, roles)
+        return
+    if table[roles.sensor].nunique() < 2:
         return
     for name, column in list(roles.fields.items()):
         cells = numbers_if_all(table[column])
@@ -182,6 +185,23 @@ def _find_places(table: pd.DataFrame, roles: Roles) -> None:
         if repeated and within.max() == 1 and cells.nunique() > 1 and len(roles.fields) > 1:
             del roles.fields[name]
             roles.coordinates[name] = column
+
+
+def _find_levels(table: pd.DataFrame, roles: Roles) -> None:
+    """Where each time stands in several rows, take for a place a column of which all times have the same values."""
+    if roles.time is None or len(roles.fields) < 2 or len(roles.coordinates) > 1:
+        return
+    times = table[roles.time_column]
+    rows = times.value_counts()
+    if len(rows) < 2 or rows.min() != rows.max() or rows.max() < 2:
+        return
+    for name, column in list(roles.fields.items()):
+        cells = numbers_if_all(table[column])
+        within = cells.groupby(times).nunique()
+        if cells.nunique() == within.min() == rows.max():
+            del roles.fields[name]
+            roles.coordinates[name] = column
+            return
 
 
 def _find_time(table: pd.DataFrame, roles: Roles) -> None:
