@@ -110,6 +110,13 @@ def test_special_columns_under_other_names_reach_the_problem_file(tmp_path):
         analysis.save(draft, 1)
 
 
+def test_an_equation_with_a_quotation_mark_is_answered_whole():
+    table = EXAMPLES["growth"].readings()
+    draft = draft_of(table, equations=("u' = -k*u",))
+    said = feedback(draft, table, _columns(draft, table))["equations"][0]["problem"]
+    assert said == "this equation cannot be read: write the derivative u' as u_t."
+
+
 def uploaded(folder, text):
     return open_workspace(folder).upload("log.csv", lambda path: path.write_text(text))
 

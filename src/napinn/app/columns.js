@@ -17,7 +17,7 @@
     const parts = [make("div", { class: "what" }, make("b", {}, column.column), make("span", {}, cells))];
     parts.push(choice("holds", id("role"), ROLES, column.role, (value) => { change(column, value); }, true));
     if (NAMED.has(column.role)) {
-      parts.push(typed("name in equations", "name"));
+      parts.push(typed("name in equations", "name", column.role === "station" ? { oninput: rename } : {}));
       if (column.role === "station") parts.push(typed("place, if it has one", "place", { placeholder: "x = 0.2 m" }));
       parts.push(column.clock
         ? choice("count dates in", id("clock"), state.clocks.map((unit) => [unit, unit]), column.clock, set("clock"))
@@ -38,6 +38,16 @@
 
   // All columns of this kind are one field: T1, T2 and T3 are T at three places.
   const shared = (column) => column.name.replace(/[\W_]*\d*$/, "").replace(/\W+/g, "") || "u";
+
+  // Sensors of one quantity have one name.
+  function rename(event) {
+    for (const [number, column] of state.draft.columns.entries()) {
+      if (column.role !== "station") continue;
+      column.name = event.target.value;
+      if (byId(`column-${number}-name`) !== event.target) byId(`column-${number}-name`).value = column.name;
+    }
+    app.edit();
+  }
 
   // The measured columns that may be sensors of one quantity: those with the unit that most of them have.
   function alike() {

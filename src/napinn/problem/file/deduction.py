@@ -19,6 +19,7 @@ from napinn.data.names import normal, respelled
 from napinn.data.readings import ADDED_COLUMNS, TIME_NAMES, Columns
 from napinn.errors import InputError, listed
 from napinn.problem.equations import RESERVED, split_names
+from napinn.problem.equations.spelling import derivative_hint
 from napinn.problem.file.loading import parse_problem
 from napinn.problem.file.places import one_field_at_places
 from napinn.problem.file.problem_file import ProblemFile
@@ -194,6 +195,9 @@ def _roles(
             fields.add(found[0])
             coordinates.update(found[1])
     unexplained = _unexplained(equations, known, columns)
+    hint = next(filter(None, (derivative_hint(text, columns, columns) for text in equations)), None)
+    if unexplained and hint is not None:
+        raise InputError(f"the equation cannot be read: {hint}.")
     if unexplained:
         head, _, ending = unexplained[0].rpartition("_")
         if head in columns:

@@ -74,7 +74,7 @@ def _check_named_coordinates(table: pd.DataFrame, source: str) -> None:
             )
         raise InputError(
             f"{source}, column '{column}' is named as a coordinate, but holds '{filled.iloc[0][:40]}', which is "
-            "neither a number nor a date; a table has one row for each time or reading, and one column for each quantity."
+            "neither a number nor a date; a table has one row for each time and one column for each quantity."
         )
 
 
