@@ -109,6 +109,9 @@ def test_from_a_file_to_a_report(tmp_path, readings):
             page.shows("home")
             assert "token" not in driver.current_url
             page.readable(WIDE, NARROW)
+            _replicates(page, tmp_path / "plate.csv")
+            driver.get(address)
+            page.shows("home")
             page.find("file").send_keys(str(readings))
             _columns(page)
             _equation(page)
@@ -131,12 +134,28 @@ def _started_again(page: Page, folder: Path, port: int | None) -> None:
         page.shows("home")
         page.driver.close()
         page.driver.switch_to.window(first)
-        page.wait.until(lambda _: "0.5" in next(folder.glob("analyses/*/analysis.json")).read_text())
+        page.wait.until(lambda _: any('"0.5"' in path.read_text() for path in folder.glob("analyses/*/analysis.json")))
         page.shows("step-equation")
         page.driver.get_log("browser")
         _fit(page)
         _report(page)
         assert page.driver.get_log("browser") == []
+
+
+def _replicates(page: Page, path: Path) -> None:
+    """Three wells are sensors of one quantity by one click, under one name, and what is no reading is listed."""
+    path.write_text("t,A1,A2,A3\n0,1,1.1,0.9\n1,OVER,0.8,0.7\n2,0.6,0.7,0.5\n")
+    page.find("file").send_keys(str(path))
+    page.shows("as-sensors")
+    assert page.find("missing").get_attribute("value") == "OVER"
+    page.find("as-sensors").click()
+    page.types("column-2-name", "N")
+    page.wait.until(lambda d: "Readings of N" in page.find("readings").text)
+    assert [page.find(f"column-{number}-name").get_attribute("value") for number in (1, 2, 3)] == ["N"] * 3
+    assert page.driver.switch_to.active_element.get_attribute("id") == "column-2-name"
+    page.readable(NARROW)
+    page.types("missing", "-1")
+    page.says("columns-problem", "list what means 'no reading' under 'missing'")
 
 
 def _columns(page: Page) -> None:

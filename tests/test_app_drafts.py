@@ -110,10 +110,61 @@ def test_special_columns_under_other_names_reach_the_problem_file(tmp_path):
         analysis.save(draft, 1)
 
 
-def test_a_column_per_sensor_needs_the_places(tmp_path):
-    analysis = open_workspace(tmp_path).upload(
-        "log.csv", lambda path: path.write_text("t,T1,T2\n0,1,2\n1,0.9,1.5\n2,0.8,1\n")
+def test_an_equation_with_a_quotation_mark_is_answered_whole():
+    table = EXAMPLES["growth"].readings()
+    draft = draft_of(table, equations=("u' = -k*u",))
+    said = feedback(draft, table, _columns(draft, table))["equations"][0]["problem"]
+    assert said == "this equation cannot be read: write the derivative u' as u_t."
+
+
+def uploaded(folder, text):
+    return open_workspace(folder).upload("log.csv", lambda path: path.write_text(text))
+
+
+def test_dates_gaps_and_columns_that_name_their_places_are_understood(tmp_path):
+    rows = [f"05.03.2024 {hour:02}:00,{12 + hour / 10:.1f},{12.5 + hour / 10:.1f},12.1" for hour in range(9)]
+    empty = [f"05.03.2024 {hour:02}:00,-9999,-9999,12.0" for hour in range(9, 12)]
+    analysis = uploaded(tmp_path, "\n".join(["when,h_4m (m),h_12m (m),volt", *rows, *empty]) + "\n")
+    draft = analysis.draft()
+    assert [column.place for column in draft.columns_as(Role.STATION)] == ["x = 4 m", "x = 12 m"]
+    assert draft.missing == "-9999"
+    told = analysis.save(draft.model_copy(update={"equations": ("h_t = D*h_xx",)}), 1)
+    assert told["feedback"]["ready"], told["feedback"]
+    problem, readings = bind_readings(load_problem_file(analysis.problem), analysis.table(), "log.csv")
+    assert (len(readings), problem.coordinates["t"], problem.coordinates["x"]) == (18, (0.0, 8.0), (4.0, 12.0))
+    assert problem.units["x"] == "m"
+
+
+def test_replicates_need_no_places_and_words_for_no_reading_are_left_out(tmp_path):
+    analysis = uploaded(tmp_path, "t,A1,A2\n0,1,OVER\n1,0.9,1.5\n2,0.8,1\n")
+    draft = analysis.draft()
+    assert draft.missing == "OVER"
+    stations = {"role": Role.STATION, "name": "N"}
+    columns = tuple(c.model_copy(update=stations if c.column[0] == "A" else {}) for c in draft.columns)
+    written = draft.model_copy(update={"columns": columns, "equations": ("N_t = -k*N",)})
+    told = analysis.save(written, 1)
+    assert told["feedback"]["ready"], told["feedback"]
+    _, readings = bind_readings(load_problem_file(analysis.problem), analysis.table(), "log.csv")
+    assert (len(readings), set(readings.sensors), readings.coordinates) == (5, {"A1", "A2"}, ("t",))
+    told = analysis.save(written.model_copy(update={"missing": ""}), 2)
+    assert "list what means 'no reading' under 'missing'" in told["feedback"]["columns"]
+
+
+def test_places_in_two_units_are_refused(tmp_path):
+    analysis = uploaded(tmp_path, "t,T1,T2\n0,1,2\n1,0.9,1.5\n2,0.8,1\n")
+    draft, places = analysis.draft(), {"T1": "x = 10 cm", "T2": "x = 0.2 m"}
+    columns = tuple(
+        c.model_copy(
+            update={"role": Role.STATION, "name": "T", "place": places[c.column]} if c.column in places else {}
+        )
+        for c in draft.columns
     )
+    told = analysis.save(draft.model_copy(update={"columns": columns}), 1)
+    assert "places along x are in 'cm' and 'm'; give all of them in one unit" in told["feedback"]["columns"]
+
+
+def test_a_column_per_sensor_needs_the_places(tmp_path):
+    analysis = uploaded(tmp_path, "t,T1,T2\n0,1,2\n1,0.9,1.5\n2,0.8,1\n")
     draft = analysis.draft()
     for place, said in (
         ("", "give its place"),

@@ -5,17 +5,10 @@ import pandas as pd
 import pytest
 
 from napinn import Problem, Unknown
-from napinn.data.readings import Readings, tidy
+from napinn.data.readings import Readings, tidy, words_for_nothing
+from napinn.data.readings.sentinels import FAR, FEWEST_NUMBERS, SENTINEL_TIMES
 from napinn.diagnostics.preflight import inspect_readings
-from napinn.diagnostics.preflight.data import (
-    FAR,
-    FEWEST,
-    HUGE,
-    LONG_GAP,
-    PART_OF_BOX,
-    SENTINEL_TIMES,
-    STUCK_TIMES,
-)
+from napinn.diagnostics.preflight.data import FEWEST, HUGE, LONG_GAP, PART_OF_BOX, STUCK_TIMES
 from napinn.diagnostics.sensors import judge_sensors
 from napinn.diagnostics.sensors.records import FEWEST_READINGS
 from napinn.diagnostics.sensors.sensors import FEWEST_SENSORS as FEWEST_JUDGED
@@ -53,6 +46,12 @@ def test_a_far_value_that_repeats_often_is_taken_for_a_sentinel(count, found):
 @pytest.mark.parametrize(("times", "found"), [(0.8, False), (1.5, True)])
 def test_a_value_is_far_from_eight_deviations_on(times, found):
     assert mentions(read(with_last(SENTINEL_TIMES, times * FAR)), "occurs") is found
+
+
+@pytest.mark.parametrize(("numbers", "found"), [(FEWEST_NUMBERS * 10, []), (FEWEST_NUMBERS * 10 + 1, ["OVER"])])
+def test_words_are_gaps_where_more_than_half_of_the_cells_are_numbers(numbers, found):
+    cells = pd.Series(["1.5"] * int(numbers) + ["OVER"] * (10 - int(numbers)))
+    assert words_for_nothing(cells) == found
 
 
 @pytest.mark.parametrize(("times", "found"), [(0.8, False), (1.5, True)])

@@ -147,6 +147,11 @@ def test_equations_print_back_as_mathematics():
     assert bind("u_t = exp(-2*t) - v*(-2*u)", NAMES).shown == "∂u/∂t = exp(−2 t) − v (−2 u)"
 
 
+@pytest.mark.parametrize("text", ["u_t = nu·u·(1 − u²)", "u_t = nu × u*(1 – u^2)"])
+def test_signs_of_books_and_text_processors_are_read(text):
+    assert bind(text, NAMES).shown == bind("u_t = nu*u*(1 - u**2)", NAMES).shown
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -156,6 +161,15 @@ def test_equations_print_back_as_mathematics():
         ("u_t = nu*u_xz", "'u_xz' is not known; did you mean 'u_x"),
         ("u_t = sine(x)", "'sine' is not a known function; did you mean 'sin'?"),
         ("u_t = sin", "'sin' is a function"),
+        ("du/dt = nu*u_xx", "write the derivative du/dt as u_t"),
+        ("∂u/∂t = nu*∂²u/∂x²", "write the derivative ∂u/∂t as u_t"),
+        ("u_t = nu*d2u/dx2", "write the derivative d2u/dx2 as u_xx"),
+        ("u' = nu*u", "write the derivative u' as u_t"),
+        ("u_t = 3u", "a sign is missing in '3u'; write a product as 3*u"),
+        ("u_t = nu u_xx", "a sign is missing in 'nu u_xx'; write a product as nu*u_xx"),
+        ("u_t = nu(u - v)", "'nu' is not a known function; a product is written nu*(…)"),
+        ("u_t = 2(u - v)", "a sign is missing in '2(u - v)'; a product is written with '*'"),
+        ("u_t = 1e-3*u + )", "unmatched ')'"),
         ("u_t = sin(x, y)", "takes 1 argument"),
         ("u_t = d(w, x)", "'w' is not a field"),
         ("u_t = d(u, z)", "'z' is not a coordinate"),

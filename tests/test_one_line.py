@@ -59,6 +59,25 @@ def test_columns_are_known_by_their_short_names():
     assert (list(literal.coordinates), literal.columns.rename) == (["time_h"], {})
 
 
+def test_columns_that_name_their_places_are_one_field_at_places_x():
+    frame = table("t", "T_10cm", "T_25cm", "volt").drop(columns="sensor")
+    file = deduce(ProblemTexts(("T_t = D*T_xx",), ("D",)), frame, "r.csv")
+    problem, readings = bind_readings(file, frame, "r.csv")
+    assert (problem.fields, [*problem.coordinates], len(readings)) == (("T",), ["t", "x"], 12)
+    assert problem.coordinates["x"] == (10.0, 25.0)
+    # An equation in the columns themselves means each of them.
+    apart = deduce(ProblemTexts(("T_10cm_t = k*(T_25cm - T_10cm)",), ("k",)), frame, "r.csv")
+    assert (apart.fields, apart.sensors) == (["T_10cm", "T_25cm"], {})
+
+
+def test_what_a_logger_writes_for_no_reading_is_understood():
+    frame = table("t", "u", rows=9)
+    frame.loc[:2, "u"] = -9999.0
+    file = deduce(ProblemTexts(("u_t = -k*u",), ("k",)), frame, "r.csv")
+    assert file.missing == [-9999]
+    assert len(bind_readings(file, frame, "r.csv")[1]) == 6
+
+
 def test_a_column_of_dates_is_time():
     dates = pd.date_range("2024-03-01", periods=6, freq="6h").strftime("%d.%m.%Y %H:%M")
     frame = table("u").assign(taken=dates)
@@ -86,6 +105,11 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (
+            ProblemTexts(("N_t = 0*N",)),
+            "r.csv has no column 'N' (columns here: x, t, u, note); write the equation with",
+        ),
+        (ProblemTexts(("h_tt = k*h_yy",), ("k",)), "if the columns are sensors of one quantity, give their places in"),
         (ProblemTexts(("u_t = D*u_xx",)), "'D' is not a column of r.csv (x, t, u, note) and not named as an unknown"),
         (
             ProblemTexts(("u_time = 0*u",)),

@@ -206,6 +206,13 @@ REAL = {
         ["TempCAvg_t = -k*TempCAvg"],
         {"TempCAvg": 2},
     ),
+    "a plate reader's sheet, filled up to one width, with a word for a reading that it did not get": (
+        "Plate reader;;;;\n;;;;\nTime;A1;A2;A3;\n[h];OD600;OD600;OD600;\n0,0;0,03;0,05;0,05;\n0,5;0,03;OVRFLW;0,04;\n"
+        "1,0;0,05;0,05;0,06;\n1,5;0,05;0,05;0,06;\n",
+        "utf-8",
+        [f"d(A{well}, Time) = -k_A{well}*A{well}" for well in (1, 2, 3)],
+        {"A1": 4, "A2": 3, "A3": 4},
+    ),
     "columns of white space": ("t  u\n0.0   1\n10.0  -0.5\n", "utf-8", ["u_t = -k*u"], {"u": 2}),
 }
 """Tables as people have them, with their encoding, the equations that are proposed, and readings by field."""
@@ -249,6 +256,7 @@ def test_only_units_of_time_make_a_column_time(unit, taken):
         ("time,DO\nfast,high\n0,8.0\n1,7.9\n", "row 2, column 'time': expected a finite number, found 'fast'"),
         ('t,p\n0,"101,325.0"\n1,"99,000"\n', "column 'p': numbers such as 101,325.0 have commas between"),
         ("t,u,,\n0,1,2,3\n", "two columns without a name"),
+        ("time,0,1,2\nA1,0.1,0.2,0.4\nA2,0.1,0.2,0.3\n", "'time' is named as a coordinate, but holds 'A1'"),
     ],
 )
 def test_a_table_that_is_not_understood_gets_the_way_to_mend_it(text, sentence, tmp_path):
@@ -256,6 +264,13 @@ def test_a_table_that_is_not_understood_gets_the_way_to_mend_it(text, sentence, 
     path.write_text(text)
     with pytest.raises(InputError, match=sentence):
         propose(read_file(path).table, path.name)
+
+
+def test_a_workbook_that_is_called_csv_is_named_as_one(tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_bytes(b"PK\x03\x04\x14\x00\xff\xfe")
+    with pytest.raises(InputError, match="is a workbook or another ZIP file, not text; save the sheet as CSV"):
+        read_file(path)
 
 
 def test_units_below_the_header_are_units_of_the_columns_and_said(tmp_path):
@@ -318,6 +333,37 @@ def test_dates_are_joined_only_with_one_column_of_times(header, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("times", "counted"),
+    [
+        (["0:00:00", "0:30:00", "24:15:00"], ["0", "0.5", "24.25"]),
+        (["00:00", "00:45", "01:30"], ["0", "0.75", "1.5"]),
+        (["23:30", "00:00", "00:30"], None),
+        (["1:00 AM", "2:00 AM", "3:00 AM"], None),
+    ],
+)
+def test_a_stopwatch_is_counted_in_hours_unless_it_begins_again(times, counted, tmp_path):
+    path = tmp_path / "readings.csv"
+    path.write_text("Time [hh:mm:ss],OD\n" + "\n".join(f"{time},0.{row}" for row, time in enumerate(times)) + "\n")
+    sheet = read_file(path)
+    if counted is None:
+        with pytest.raises(InputError, match="holds times of day, such as"):
+            propose(sheet.table, path.name)
+        return
+    assert list(sheet.table["Time (h)"]) == counted
+    assert "'Time [hh:mm:ss]' counted in hours in the column 'Time (h)'" in sheet.notes[0]
+    assert proposed(sheet.table)[0].coordinates == {"Time": (0.0, float(counted[-1]))}
+
+
+def test_a_column_of_which_all_times_have_the_same_values_is_a_place():
+    table = pd.DataFrame(
+        {"t": [0, 0, 0, 1, 1, 1], "Tiefe": [5, 10, 20, 5, 10, 20], "T": [9.0, 8.5, 8.0, 9.1, 8.6, 8.05]}
+    )
+    problem = proposed(table)[0]
+    assert (problem.fields, list(problem.coordinates)) == (("T",), ["t", "Tiefe"])
+    assert proposed(table.assign(Tiefe=[5, 10, 20, 5, 10, 21]))[0].fields == ("Tiefe", "T")
+
+
+@pytest.mark.parametrize(
     ("columns", "fields", "deviation"),
     [
         ("t u u_err", ["u"], "u_err"),
@@ -364,6 +410,35 @@ def test_numbers_of_the_rows_are_no_field_beside_a_time():
 )
 def test_units_are_taken_from_names(column, plain):
     assert plain_name(column) == plain
+
+
+def test_values_that_loggers_write_for_no_reading_are_listed_and_single_ones_are_not():
+    level = pd.Series([12.4, 12.5, 12.3, 12.4, 12.6, 12.2, 12.5])
+    table = pd.DataFrame({"t": range(10), "a": [*level, *[-9999] * 3], "b": [*level, -999, -999, 12.4]})
+    assert roles_of(table).missing == [-9999]
+    assert [len(proposed(table)[1].of_field(index)) for index in (0, 1)] == [7, 10]
+
+
+def test_a_mistyped_number_is_not_taken_for_a_word():
+    table = pd.DataFrame({"t": range(5), "u": ["1.5", "1x5", "1.6", "1.7", "over"], "v": 1.0})
+    with pytest.raises(InputError, match=r"row 3, column 'u': expected a finite number, found '1x5' \(2 such cells\)"):
+        propose(table, "r.csv")
+
+
+def test_columns_that_name_no_place_are_not_used_beside_those_that_do():
+    table = pd.DataFrame(
+        {
+            "t": [0.0, 1.0],
+            "BattV": [12.0, 12.1],
+            "h_4m (m)": [1.0, 1.1],
+            "h_9m (m)": [2.0, 2.2],
+            "h_12m (m)": [3.0, 3.1],
+        }
+    )
+    problem, readings = proposed(table)
+    assert problem.fields == ("h",)
+    assert sorted(set(readings.points[:, 1])) == [4.0, 9.0, 12.0]
+    assert "not used: BattV" in propose(table, "r.csv")
 
 
 @pytest.mark.parametrize("column", ["T at x={} m (°C)", "T_{}m", "temp @ {} m", "T x={}m"])

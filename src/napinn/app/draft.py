@@ -22,7 +22,7 @@ class Role(enum.StrEnum):
     COORDINATE = "coordinate"
     FIELD = "field"
     STATION = "station"
-    """Readings of one sensor, whose place is given apart."""
+    """Readings of one of several sensors, whose place is given apart, if it has one."""
     SENSOR = "sensor"
     DEVIATION = "deviation"
     VALUE = "value"
@@ -54,8 +54,10 @@ class Column(_Strict):
     unit: Word = ""
     clock: Word = ""
     """The unit in which dates are counted; empty where the column holds numbers."""
+    written: Word = ""
+    """How these dates are written; empty for ISO 8601."""
     place: Word = ""
-    """Where the one sensor of the column stands, as `x = 0.2, y = 1`."""
+    """Where the one sensor of the column stands, as `x = 0.2 m, y = 1 m`; empty where sensors have no places."""
 
 
 class Name(_Strict):
@@ -78,6 +80,8 @@ class Draft(_Strict):
     equations: Annotated[tuple[Line, ...], pydantic.Field(max_length=MOST_TEXTS)] = ("",)
     names: Annotated[tuple[Name, ...], pydantic.Field(max_length=MOST_NAMES)] = ()
     conditions: Annotated[tuple[Line, ...], pydantic.Field(max_length=MOST_TEXTS)] = ()
+    missing: Line = ""
+    """Values and words that mean 'no reading', with commas between."""
 
     def columns_as(self, role: Role) -> list[Column]:
         """The columns of one role, in the order of the table.

@@ -22,7 +22,7 @@ from napinn.problem.file import ProblemFile, bind_loosely, parse_problem
 from napinn.problem.file.deduction import undeclared
 
 HERE = "the columns"
-_QUOTED = re.compile(r"^equation '[^']*'")
+_QUOTED = re.compile(r"^equation '.*?'(?=:| cannot be read| has | contains | divides | is nested )")
 """The equation itself, which is above the sentence on the page."""
 
 
@@ -132,7 +132,7 @@ def _equation(text: str, names: Names) -> dict[str, Any]:
     try:
         return {"math": mathml(bind(text, names)), "problem": None, "notes": notes_on(names)}
     except InputError as error:
-        return {"math": None, "problem": _QUOTED.sub("this equation", str(error)), "notes": []}
+        return {"math": None, "problem": _QUOTED.sub("this equation", str(error)), "notes": notes_on(names)}
 
 
 def notes_on(names: Names) -> list[str]:

@@ -155,7 +155,8 @@ class Pages:
             raise RefusedError(400, "The columns of a draft must be those of its table.")
         with self._saving:
             state = analysis.save(draft, content["revision"])
-        return state if draft.columns == before.columns else {**state, "charts": self._charts(analysis)}
+        same = (draft.columns, draft.missing) == (before.columns, before.missing)
+        return state if same else {**state, "charts": self._charts(analysis)}
 
     def _check(self, analysis: Analysis, content: dict[str, Any]) -> dict[str, Any]:
         """The findings of `napinn check`, and what the fit will be of."""

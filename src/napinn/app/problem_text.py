@@ -33,6 +33,7 @@ def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
     }
     hidden = {name.name: _size(name) for name in draft.names if name.kind is NameRole.HIDDEN}
     units = {each.name: each.unit for each in draft.columns if each.unit.strip() and _is_named(each.role)}
+    units |= _units_of_places(draft)
     optional = {
         "hidden": hidden if any(hidden.values()) else list(hidden),
         "equations": list(draft.equations_written),
@@ -42,7 +43,8 @@ def content_of(draft: Draft, table: pd.DataFrame) -> dict[str, Any]:
         "units": units,
         "own_units": _own_units(units.values()),
         "columns": _columns(draft),
-        "sensors": {column.column: place_of(column) for column in draft.columns_as(Role.STATION)},
+        "sensors": _sensors(draft),
+        "missing": [_value_or_word(part) for part in re.split("[,;]", draft.missing) if part.strip()],
     }
     return content | {entry: value for entry, value in optional.items() if value or entry == "equations"}
 
@@ -90,29 +92,63 @@ def coordinates_of(draft: Draft) -> list[str]:
 
 
 def _coordinates(draft: Draft) -> dict[str, Any]:
-    dated = {
-        column.name: _dated(column.column, column.clock) for column in draft.columns_as(Role.COORDINATE) if column.clock
-    }
+    dated = {column.name: _dated(column) for column in draft.columns_as(Role.COORDINATE) if column.clock}
     return {name: dated.get(name) for name in coordinates_of(draft)}
+
+
+def _sensors(draft: Draft) -> dict[str, dict[str, float]]:
+    """The place of each sensor that has a column of its own; either all have one or none."""
+    places = {column.column: place_of(column) for column in draft.columns_as(Role.STATION)}
+    for column, place in places.items():
+        if not place and any(places.values()):
+            raise InputError(f"column '{column}' is one sensor among others with a place; give its place, as x = 0.2.")
+    return places
 
 
 def place_of(column: Column) -> dict[str, float]:
     """Where the one sensor of a column stands.
 
-    :param column: Its place is text, as `x = 0.2, y = 1`."""
-    found = {}
+    :param column: Its place is text, as `x = 0.2 m, y = 1 m`; empty for no place."""
+    return {
+        name: number(value, f"the place of '{column.column}' along {name}")
+        for name, value, _ in _parts_of_place(column)
+    }
+
+
+def _parts_of_place(column: Column) -> list[tuple[str, str, str]]:
+    """Coordinate, number and unit, as they were typed."""
+    found = []
     for part in filter(None, (part.strip() for part in re.split("[,;]", column.place))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not name.isidentifier():
             raise InputError(f"column '{column.column}': '{part[:40]}' is not a place; write it as x = 0.2.")
-        found[name] = number(value, f"the place of '{column.column}' along {name}")
-    if not found:
-        raise InputError(f"column '{column.column}' is one sensor; give its place, as x = 0.2.")
+        figure, _, unit = value.partition(" ")
+        found.append((name, figure, unit.strip()))
     return found
 
 
-def _dated(column: str, unit: str) -> dict[str, str]:
-    return {"column": column, "unit": unit, "origin": FIRST_READING}
+def _units_of_places(draft: Draft) -> dict[str, str]:
+    units: dict[str, str] = {}
+    for column in draft.columns_as(Role.STATION):
+        for name, _, unit in _parts_of_place(column):
+            if unit and units.setdefault(name, unit) != unit:
+                raise InputError(
+                    f"places along {name} are in '{units[name]}' and '{unit}'; give all of them in one unit."
+                )
+    return units
+
+
+def _value_or_word(text: str) -> float | str:
+    try:
+        value = float(text.strip().replace("−", "-"))
+    except ValueError:
+        return text.strip()
+    return value if math.isfinite(value) else text.strip()
+
+
+def _dated(column: Column) -> dict[str, str]:
+    entry = {"column": column.column, "unit": column.clock, "origin": FIRST_READING}
+    return {**entry, "format": column.written} if column.written else entry
 
 
 def _columns(draft: Draft) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The first draft for a table: roles of the columns as `napinn init` guesses them."""
 
 import contextlib
+from collections.abc import Mapping
 
 import pandas as pd
 
 from napinn.app.draft import MOST_COLUMNS, Column, Draft, Role
 from napinn.data.readings import Columns
 from napinn.errors import InputError
+from napinn.problem.file.places import one_field_at_places
 from napinn.problem.file.roles import Roles, roles_of
 
 SPECIAL = Columns()
@@ -33,15 +35,25 @@ def first_draft(table: pd.DataFrame, title: str) -> Draft:
     if max((len(str(name)) for name in table.columns), default=0) > LONGEST_NAME:
         raise InputError(f"{title} has a column whose name is longer than {LONGEST_NAME} characters; shorten it.")
     roles = roles_of(table)
-    return Draft(title=title, columns=tuple(_column(str(name), roles) for name in table.columns))
+    places = one_field_at_places(roles)
+    columns = tuple(_column(str(name), roles, places) for name in table.columns)
+    return Draft(title=title, columns=columns, missing=", ".join(map(str, roles.missing)))
 
 
-def _column(column: str, roles: Roles) -> Column:
+def _column(column: str, roles: Roles, places: Mapping[str, Mapping[str, float]]) -> Column:
+    if column in places:
+        (field,) = roles.fields
+        place = ", ".join(f"{name} = {value:g} {roles.units.get(name, '')}" for name, value in places[column].items())
+        return Column(
+            column=column, role=Role.STATION, name=field, unit=roles.units.get(field, ""), place=place.strip()
+        )
     for role, names in ((Role.COORDINATE, roles.coordinates), (Role.FIELD, roles.fields)):
         name = next((name for name, held in names.items() if held == column), None)
         if name is not None:
-            clock = roles.clock if name == roles.time and role is Role.COORDINATE else None
-            return Column(column=column, role=role, name=name, unit=roles.units.get(name, ""), clock=clock or "")
+            dates = roles.dates_entry if name == roles.time and role is Role.COORDINATE else None
+            clock, written = (dates or {}).get("unit", ""), (dates or {}).get("format", "")
+            unit = roles.units.get(name, "")
+            return Column(column=column, role=role, name=name, unit=unit, clock=clock, written=written)
     if column == roles.sensor:
         return Column(column=column, role=Role.SENSOR)
     if column in (SPECIAL.sigma, roles.deviation) or column.endswith("_" + SPECIAL.sigma):

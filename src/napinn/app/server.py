@@ -233,7 +233,8 @@ class _Handler(LocalHandler):
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """A message that begins with a word begins with a capital letter; the name of a file is left as it is."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
 
 
 def _own(name: str) -> str:

@@ -66,9 +66,12 @@ const app = (() => {
 
   const byId = (name) => document.getElementById(name);
 
+  // The name of a file at the beginning of a sentence stays as it is.
+  const capital = (text) => /^\p{L}+ /u.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+
   function say(id, sentence) {
     const place = byId(id);
-    const text = sentence ? sentence[0].toUpperCase() + sentence.slice(1) : "";
+    const text = sentence ? capital(sentence) : "";
     if (place.textContent !== text) place.textContent = text;
     place.hidden = !text;
   }

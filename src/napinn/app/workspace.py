@@ -78,8 +78,8 @@ class Analysis:
         """What the columns of a draft come to.
 
         :param draft: What was filled in."""
-        roles = json.dumps([column.model_dump() for column in draft.columns])
-        return _columns(self, self.readings.stat().st_mtime_ns, roles)
+        roles = {"columns": [column.model_dump() for column in draft.columns], "missing": draft.missing}
+        return _columns(self, self.readings.stat().st_mtime_ns, json.dumps(roles))
 
     def save(self, draft: Draft, revision: int) -> dict[str, Any]:
         """Keep a draft and its problem file, and say what the page shows of it.
@@ -120,7 +120,7 @@ def _table(path: Path, written: int) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=TABLES_KEPT)
 def _columns(analysis: Analysis, written: int, roles: str) -> ColumnsFeedback:
-    draft = read_draft({"columns": json.loads(roles)})
+    draft = read_draft(json.loads(roles))
     return bind_columns(draft, analysis.table(), analysis.record()["file"])
 
 

@@ -73,14 +73,14 @@ def _read(readings: Path, problem: Path | None) -> tuple[ProblemFile, Problem, R
             )
         renamed = {name: column for name, column in {**roles.coordinates, **roles.fields}.items() if name != column}
         coordinates: dict[str, Any] = dict.fromkeys(roles.coordinates)
-        if roles.clock is not None and roles.time is not None:
-            column = renamed.pop(roles.time, roles.time)
-            coordinates[roles.time] = {"column": column, "unit": roles.clock, "origin": "first reading"}
+        if roles.dates_entry is not None and roles.time is not None:
+            renamed.pop(roles.time, None)
+            coordinates[roles.time] = roles.dates_entry
         columns: dict[str, Any] = {"rename": renamed} if renamed else {}
         columns |= {"sensor": roles.sensor} if roles.sensor else {}
         content = {
             "name": readings.stem, "coordinates": coordinates, "fields": list(roles.fields), "equations": [],
-            "units": roles.units, "columns": columns,
+            "units": roles.units, "columns": columns, "missing": roles.missing,
         }  # fmt: skip
         file = parse_problem(content, source)
     bound, table = bind_readings(_with_equations(file), sheet.table, str(readings), source)

@@ -65,6 +65,11 @@ def deduced(problem: Problem, columns: Columns) -> str:
     parts = [f"coordinates {', '.join(axes)}", f"measured {', '.join(fields)}"]
     if columns.sensor != Columns().sensor:
         parts.append(f"sensors by column '{columns.sensor}'")
+    if columns.places:
+        parts.append(f"{len(columns.places)} sensors, each in a column that names its place")
+    if columns.missing:
+        shown = (f"{each:g}" if isinstance(each, float) else str(each) for each in columns.missing)
+        parts.append(f"no reading where a cell holds {', '.join(shown)}")
     if problem.hidden:
         parts.append(f"hidden {', '.join(problem.hidden)}")
     if problem.unknowns:

@@ -52,7 +52,9 @@ def header_of(lines: Sequence[str], separator: str) -> Header | None:
 
     :param lines: The first lines of the file, without comments.
     :param separator: What divides a line, as of `napinn.data.formats.layout`."""
-    rows = [(number, cells_of(line, separator)) for number, line in enumerate(lines[:LOOKED_AT]) if line.strip()]
+    rows = _without_empty_columns(
+        [(number, cells_of(line, separator)) for number, line in enumerate(lines[:LOOKED_AT]) if line.strip()]
+    )
     begin = _first_reading([cells for _, cells in rows])
     if begin is None or begin < 2:
         return None
@@ -60,7 +62,7 @@ def header_of(lines: Sequence[str], separator: str) -> Header | None:
     width = len(rows[-1][1])
     if rows[0][1][0] == CAMPBELL and begin == 4 and _is_header(rows[1][1], width):
         return Header(rows[1][0], 2)
-    if _are_units(last_cells) and last == before + 1 and _is_header(name_cells, width):
+    if _are_below_a_header(last_cells) and last == before + 1 and _is_header(name_cells, width):
         return Header(before, 1)
     if begin > FEWEST_LINES_ABOVE and _is_header(last_cells, width):
         return Header(last)
@@ -96,6 +98,12 @@ def cells_of(line: str, separator: str) -> list[str]:
         return [line]
 
 
+def _without_empty_columns(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """The rows without the empty cells by which a spreadsheet fills up all of them to one width."""
+    filled = max((place for _, cells in rows for place, cell in enumerate(cells, 1) if cell), default=0)
+    return [(number, cells[:filled]) for number, cells in rows]
+
+
 def _first_reading(rows: Sequence[Sequence[str]]) -> int | None:
     """The row from which on all rows are readings; None where there are too few, or some stand above text."""
     if len(rows) <= FEWEST_READINGS:
@@ -106,7 +114,7 @@ def _first_reading(rows: Sequence[Sequence[str]]) -> int | None:
         return None
     counted = [column for column in range(width) if _holds_numbers([cells[column] for cells in tail])]
     reading = [
-        len(cells) == width and bool(counted) and _holds_numbers([cells[column] for column in counted])
+        len(cells) == width and bool(counted) and _mostly_numbers([cells[column] for column in counted])
         for cells in rows
     ]
     begin = len(rows) - next((number for number, is_one in enumerate(reversed(reading)) if not is_one), len(rows))
@@ -115,10 +123,20 @@ def _first_reading(rows: Sequence[Sequence[str]]) -> int | None:
 
 def _holds_numbers(cells: Sequence[str]) -> bool:
     """Whether cells are numbers, dates or blank, and not all of them blank."""
-    counted = [bool(_NUMBER.fullmatch(cell) or _DATE.fullmatch(cell)) for cell in cells]
+    counted = [_is_number(cell) for cell in cells]
     return any(counted) and all(
         is_number or cell.lower() in BLANKS for is_number, cell in zip(counted, cells, strict=True)
     )
+
+
+def _mostly_numbers(cells: Sequence[str]) -> bool:
+    """Whether a row has more numbers than words: an instrument writes OVERFLOW for a reading that it did not get."""
+    counted = [_is_number(cell) for cell in cells if cell.lower() not in BLANKS]
+    return 2 * sum(counted) > len(counted)
+
+
+def _is_number(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell) or _DATE.fullmatch(cell))
 
 
 def _is_header(cells: Sequence[str], width: int) -> bool:
@@ -126,6 +144,9 @@ def _is_header(cells: Sequence[str], width: int) -> bool:
     return len(cells) == width and len(set(cells)) == width and all(cells) and not any(map(_NUMBER.fullmatch, cells))
 
 
-def _are_units(cells: Sequence[str]) -> bool:
+def _are_below_a_header(cells: Sequence[str]) -> bool:
+    """Whether a row holds units only, or a unit beside words that repeat: columns have different names."""
     filled = [cell for cell in cells if cell.lower() not in BLANKS]
-    return bool(filled) and all(map(is_unit, filled))
+    units = [is_unit(cell) for cell in filled]
+    repeats = len(set(filled)) < len(filled) and not any(map(_is_number, filled))
+    return any(units) and (all(units) or repeats)

@@ -79,6 +79,8 @@ def _encoding(path: Path) -> str:
     except UnicodeDecodeError:
         with path.open("rb") as stream:
             head = stream.read(SAMPLE)
+        if head.startswith(b"PK\x03\x04"):
+            raise InputError(f"{path} is a workbook or another ZIP file, not text; save the sheet as CSV.") from None
         # No text in Windows-1252 has a zero byte, and every text in UTF-16 has.
         if b"\x00" in head or not _decodes(path, WINDOWS):
             raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None

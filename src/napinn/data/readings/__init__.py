@@ -26,6 +26,7 @@ from napinn.data.readings.checks import (
 from napinn.data.readings.columns import MARK, Clock, Columns, Conversion
 from napinn.data.readings.given_flags import flag_columns
 from napinn.data.readings.labels import experiment_names
+from napinn.data.readings.sentinels import certain_sentinels, far_repeats, words_for_nothing
 from napinn.data.readings.tidy import cell_points, read_table, tidy, with_numbers
 
 __all__ = [
@@ -42,10 +43,12 @@ __all__ = [
     "Scatters",
     "at_the_same_place",
     "cell_points",
+    "certain_sentinels",
     "check_inside",
     "check_repeats",
     "distinct_digits",
     "experiment_names",
+    "far_repeats",
     "flag_columns",
     "order_axis",
     "outside",
@@ -54,4 +57,5 @@ __all__ = [
     "tidy",
     "time_axis",
     "with_numbers",
+    "words_for_nothing",
 ]

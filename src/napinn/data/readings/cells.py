@@ -60,11 +60,14 @@ def labels_in(column: pd.Series) -> np.ndarray:
     return found.where(~found.str.lower().isin(BLANKS), "").to_numpy(dtype=object)
 
 
-def readings_in(column: pd.Series, source: str, missing: Sequence[float]) -> np.ndarray:
-    """Numbers, with NaN for an empty cell and for a value that means 'no reading'."""
+def readings_in(column: pd.Series, source: str, missing: Sequence[float | str]) -> np.ndarray:
+    """Numbers, with NaN for an empty cell and for a value or word that means 'no reading'."""
     numbers, blank = _parsed(column)
-    _refuse(column, ~np.isfinite(numbers) & ~blank, source)
-    return np.where(np.isin(numbers, missing), np.nan, numbers) if len(missing) else numbers
+    words = [str(each).strip().casefold() for each in missing]
+    said = column.astype(str).str.strip().str.casefold().isin(words).to_numpy() if words else blank
+    _refuse(column, ~np.isfinite(numbers) & ~blank & ~said, source, ", or list what means 'no reading' under 'missing'")
+    values = [each for each in missing if not isinstance(each, str)]
+    return np.where(np.isin(numbers, values) | said, np.nan, numbers) if words else numbers
 
 
 def numbers_in(column: pd.Series, source: str, needed: np.ndarray) -> np.ndarray:
@@ -149,13 +152,13 @@ def _parsed(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     return numbers, blank
 
 
-def _refuse(column: pd.Series, bad: np.ndarray, source: str) -> None:
+def _refuse(column: pd.Series, bad: np.ndarray, source: str, other_remedy: str = "") -> None:
     if not bad.any():
         return
     row = int(np.argmax(bad))
     cell = column.iloc[row]
     others = f" ({int(bad.sum())} such cells)" if bad.sum() > 1 else ""
-    remedy = "correct the cell or remove the row"
+    remedy = f"correct the cell or remove the row{other_remedy}"
     if _is_date(cell):
         remedy = "for dates, give the coordinate a unit and an origin in the problem file"
     raise InputError(

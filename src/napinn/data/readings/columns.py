@@ -107,7 +107,7 @@ class Columns:
         sensor's.
     :param renamed: A coordinate or field to the column that holds it.
     :param sigma: The known standard deviation of each reading; also one for each field, as `u_sigma`. Default `sigma`.
-    :param missing: Values that mean 'no reading', such as -999.
+    :param missing: Values and words that mean 'no reading', such as -999 or `OVERFLOW`.
     :param clocks: Coordinates that are given as dates.
     :param places: Where there is a column per sensor: that column, and the coordinates at which the sensor stands.
     :param quality: The column of quality flags; the default looks for `quality_flag` or `u_qc`.
@@ -129,8 +129,8 @@ class Columns:
     renamed: Mapping[str, str] | None = None
     sigma: str = "sigma"
     """The known standard deviation of each reading; in wide form also per field, as `u_sigma`."""
-    missing: tuple[float, ...] = ()
-    """Values that mean 'no reading', such as -999."""
+    missing: tuple[float | str, ...] = ()
+    """Values and words that mean 'no reading', such as -999 or `OVERFLOW`."""
     clocks: Mapping[str, Clock] = dataclasses.field(default_factory=dict)
     """Coordinates that are given as dates."""
     places: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)

@@ -5,20 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from napinn.data.readings import Readings, at_the_same_place, distinct_digits, outside, repeated
+from napinn.data.readings import Readings, at_the_same_place, distinct_digits, far_repeats, outside, repeated
 from napinn.data.robust import robust_std
 from napinn.diagnostics.preflight.findings import Finding, Weight
 from napinn.problem import Problem
 from napinn.problem.equations import Call, Derivative, walk
 
-FAR = 8.0
-"""Robust standard deviations beyond which a value that repeats is taken for a sentinel."""
-SENTINEL_TIMES = 3
-"""Repetitions of a far value: twice may be chance in rounded readings."""
-SENTINELS = tuple(
-    sign * value for sign in (-1.0, 1.0) for value in (99.0, 99.9, 999.0, 999.9, 9999.0, 99999.0, 32768.0, 1e20, 1e30)
-)
-"""Values that loggers write for no reading; far from all others, one of them is enough to ask."""
 HUGE = 1e6
 """Robust standard deviations that no gross error of an instrument reaches: a number that means something else."""
 LONG_GAP = 5.0
@@ -72,17 +64,12 @@ def _repeats(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
     for index, field in enumerate(readings.fields):
-        values = readings.of_field(index)
-        unit = robust_std(values)
-        numbers, counts = np.unique(values, return_counts=True)
-        usual = (counts >= SENTINEL_TIMES) | np.isin(numbers, SENTINELS)
-        far = (np.abs(numbers - np.median(values)) > FAR * unit) & usual & (unit > 0.0)
-        for number, count in zip(numbers[far], counts[far], strict=True):
+        for number, count in far_repeats(readings.of_field(index)).items():
             often = "once" if count == 1 else f"{count} times"
             yield Finding(
                 Weight.DOUBT,
                 f"the value {number:g} of '{field}' occurs {often}, far from all others; if it means that "
-                f"there is no reading, write 'missing: [{number:g}]' in the problem file.",
+                f"there is no reading, list it under 'missing' (in a problem file, 'missing: [{number:g}]').",
             )
 
 

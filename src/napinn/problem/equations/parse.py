@@ -14,6 +14,7 @@ from typing import TypeGuard
 
 from napinn.errors import InputError, nearest
 from napinn.problem.equations.derive import derived
+from napinn.problem.equations.spelling import derivative_hint, plain_signs, product_hint
 from napinn.problem.equations.tree import (
     ARITY,
     FUNCTIONS,
@@ -183,11 +184,14 @@ def parse_observable(name: str, text: str, names: Names) -> Expression:
 
 
 def _expression(text: str, names: Names, where: str, averages: tuple[str, ...]) -> Expression:
+    hint = derivative_hint(text, names.fields, names.coordinates)
+    if hint is not None:
+        raise InputError(f"{where} cannot be read: {hint}.")
     try:
-        tree = _parsed(text.strip().replace("^", "**"), names)
+        tree = _parsed(plain_signs(text.strip()), names)
     except SyntaxError as error:
         near = f" near '{_short(error.text.replace(_MARK, '').strip())}'" if error.text and error.text.strip() else ""
-        raise InputError(f"{where} cannot be read{near}: {error.msg}.") from None
+        raise InputError(f"{where} cannot be read{near}: {product_hint(text) or error.msg}.") from None
     except (ValueError, RecursionError, MemoryError):
         raise InputError(
             f"{where} cannot be read: it holds characters or nesting that an equation cannot have."
@@ -322,7 +326,8 @@ class _Reader:
             raise InputError(f"{self.where}: '{name}' is allowed only in an observable, and not inside another mean.")
         if name not in FUNCTIONS:
             known = [*FUNCTIONS, "d", *self.averages]
-            raise InputError(f"{self.where}: '{name}' is not a known function; {nearest(name, known)}")
+            product = f"a product is written {name}*(…)." if self.names.resolve(name) else None
+            raise InputError(f"{self.where}: '{name}' is not a known function; {product or nearest(name, known)}")
         if len(arguments) != ARITY[name]:
             raise InputError(f"{self.where}: '{name}' takes {ARITY[name]} argument(s), not {len(arguments)}.")
         return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))
@@ -375,6 +380,8 @@ class _Reader:
 
     def _refuse(self, node: ast.expr) -> InputError:
         shown = _short(ast.unparse(node).replace(_MARK, ""))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Constant | ast.BinOp):
+            return InputError(f"{self.where}: a sign is missing in '{shown}'; a product is written with '*'.")
         return InputError(
             f"{self.where}: '{shown}' is not part of an equation; use numbers, names, + - * / ** and "
             f"{', '.join(FUNCTIONS)}."

@@ -5,7 +5,7 @@ coordinates. Of the columns that stand by themselves in an equation, those with 
 coordinates and the others are fields. A field that has no column is hidden. Ranges come from the readings.
 
 Where the equations use names that are not columns, columns are known by their short names too: `T [K]` as T, and the
-column of time, be it `time_h` or dates, as t."""
+column of time, be it `time_h` or dates, as t. Columns `T_10cm`, `T_20cm` are then T at two places x."""
 
 import re
 import unicodedata
@@ -19,8 +19,9 @@ from napinn.data.names import normal, respelled
 from napinn.data.readings import ADDED_COLUMNS, TIME_NAMES, Columns
 from napinn.errors import InputError, listed
 from napinn.problem.equations import RESERVED, split_names
-from napinn.problem.file.entries import FIRST_READING
+from napinn.problem.equations.spelling import derivative_hint
 from napinn.problem.file.loading import parse_problem
+from napinn.problem.file.places import one_field_at_places
 from napinn.problem.file.problem_file import ProblemFile
 from napinn.problem.file.proposal import partial_text
 from napinn.problem.file.roles import Roles, roles_of
@@ -29,6 +30,8 @@ USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
 _NAME = re.compile(r"[^\W\d]\w*")
 _PLAIN_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()")
 """A name that is not called as a function."""
+_LIKE_A_DERIVATIVE = re.compile(r"\w+_[a-z]{1,2}")
+_OR_SENSORS = "; if the columns are sensors of one quantity, give their places in a problem file: napinn init "
 _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
 
 
@@ -57,8 +60,12 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
     # A saved index has no name, and every name begins with nothing.
     columns = [str(column) for column in table.columns if column not in {*special, ""}]
     known = {*unknowns, *constants}
+    shown = columns
+    stations = one_field_at_places(proposed) if _unexplained(equations, known, columns) else {}
+    if stations:
+        columns = [*(column for column in columns if column not in stations), "x", *proposed.fields]
     renamed = _short_names(proposed, columns) if _unexplained(equations, known, columns) else {}
-    fields, coordinates = _roles(equations, known, [*columns, *renamed], columns, source)
+    fields, coordinates = _roles(equations, known, [*columns, *renamed], shown, source)
     renamed = {name: column for name, column in renamed.items() if name in fields | coordinates}
     columns = [name for name in (*columns, *renamed) if name not in renamed.values()]
     coordinates |= {name for name in columns if name in {*table.columns} & USUAL - fields and table[name].nunique() > 1}
@@ -68,6 +75,12 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
             f"(columns here: {listed(columns)})."
         )
     measured = [name for name in sorted(fields) if name in _measured(table, columns, fields)]
+    if not measured:
+        absent = listed(f"'{name}'" for name in sorted(fields))
+        raise InputError(
+            f"{source} has no column {absent} (columns here: {listed(shown)}); "
+            f"write the equation with the names of columns{_OR_SENSORS}{source}."
+        )
     content = {
         "name": source,
         "coordinates": {name: _coordinate(name, renamed, proposed) for name in columns if name in coordinates},
@@ -79,6 +92,8 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
         "conditions": list(texts.conditions),
         "periodic": list(texts.periodic),
         "columns": _columns(renamed, sensor, proposed),
+        "missing": proposed.missing,
+        "sensors": stations,
     }
     return parse_problem(content, "the command line")
 
@@ -95,10 +110,7 @@ def _short_names(proposed: Roles, columns: Sequence[str]) -> dict[str, str]:
 def _coordinate(name: str, renamed: Mapping[str, str], proposed: Roles) -> dict[str, str] | None:
     """The entry of a coordinate; only one that is given as dates has to say more than its name."""
     column = renamed.get(name, name)
-    if proposed.clock is None or column != proposed.time_column:
-        return None
-    entry = {"column": column, "unit": proposed.clock, "origin": FIRST_READING}
-    return {**entry, "format": proposed.written} if proposed.written else entry
+    return proposed.dates_entry if column == proposed.time_column else None
 
 
 def _columns(renamed: Mapping[str, str], sensor: str | None, proposed: Roles) -> dict[str, Any]:
@@ -183,6 +195,9 @@ def _roles(
             fields.add(found[0])
             coordinates.update(found[1])
     unexplained = _unexplained(equations, known, columns)
+    hint = next(filter(None, (derivative_hint(text, columns, columns) for text in equations)), None)
+    if unexplained and hint is not None:
+        raise InputError(f"the equation cannot be read: {hint}.")
     if unexplained:
         head, _, ending = unexplained[0].rpartition("_")
         if head in columns:
@@ -193,7 +208,8 @@ def _roles(
             )
         raise InputError(
             f"'{unexplained[0]}' is not a column of {source} ({listed(shown)}) and not named as an unknown; "
-            f"correct it or add --unknown {unexplained[0]}."
+            f"correct it or add --unknown {unexplained[0]}"
+            + (f"{_OR_SENSORS}{source}." if _LIKE_A_DERIVATIVE.fullmatch(unexplained[0]) else ".")
         )
     for name in bare - fields - coordinates:
         if name in columns:

@@ -74,8 +74,8 @@ class ProblemFile(pydantic.BaseModel):
     columns: ColumnsEntry = ColumnsEntry()
     sensors: dict[str, dict[str, Finite]] | str = {}
     """Where there is a column per sensor: its place, or a file of places with a column `sensor`."""
-    missing: list[Finite] = []
-    """Values that mean 'no reading', such as -999."""
+    missing: list[Finite | str] = []
+    """Values and words that mean 'no reading', such as -999 or `OVERFLOW`."""
     flags: FlagsEntry = FlagsEntry()
     """Quality flags in the table; a flag that says missing always makes a missing reading."""
     arrays: dict[str, ArrayEntry | str] = {}

@@ -10,15 +10,13 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from napinn.data.readings import Columns
+from napinn.data.readings import TIME_NAMES, Columns
+from napinn.data.readings.axes import PLACE_NAMES
 from napinn.data.readings.cells import readings_in
 from napinn.errors import InputError, listed
+from napinn.problem.file.places import one_field_at_places
 from napinn.problem.file.roles import Roles, plain_name, roles_of
 
-PLACED = re.compile(
-    r"(\D*?[^\W\d_])(?:[ _-]+at\b|[ _]*@)?[ _-]*(?:\b[xzr]\s*=)?[ _-]*(\d+(?:[.,]\d+)?)[ _]?(mm|cm|m|km|in|ft)"
-)
-"""A column named by what it measures and where: `T_10cm`, `temp 0.5 m`, `T at x=0.5 m`."""
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d)?(\s*[AaPp][Mm])?")
@@ -34,13 +32,14 @@ def propose(table: pd.DataFrame, source: str) -> str:
     roles = roles_of(table)
     _check_ignored(table, roles, source)
     if not roles.coordinates:
+        _check_named_coordinates(table, source)
         raise InputError(
             f"no column of {source} ({listed([str(name) for name in table.columns])}) is named as a coordinate; "
             "name one x, t or time, or write the file by hand from: napinn new problem.yaml"
         )
     if not roles.fields:
         raise InputError(f"{source} has no column of numbers except its coordinates, so nothing is measured.")
-    return _text(roles, source, _one_field_at_places(roles))
+    return _text(roles, source, one_field_at_places(roles))
 
 
 def _check_ignored(table: pd.DataFrame, roles: Roles, source: str) -> None:
@@ -62,23 +61,26 @@ def _check_ignored(table: pd.DataFrame, roles: Roles, source: str) -> None:
             )
 
 
+def _check_named_coordinates(table: pd.DataFrame, source: str) -> None:
+    """Refuse a column that is named as a coordinate and holds words, or times of day that begin again."""
+    for column in map(str, table.columns):
+        filled = table[column].dropna().astype(str).str.strip()
+        if plain_name(column)[0].lower() not in TIME_NAMES | PLACE_NAMES or filled.empty:
+            continue
+        if filled.str.fullmatch(TIME_OF_DAY).all():
+            raise InputError(
+                f"{source}, column '{column}' holds times of day, such as {filled.iloc[0]}, that do not only grow; "
+                "write them with their dates, as 2024-03-01 12:30, or as numbers."
+            )
+        raise InputError(
+            f"{source}, column '{column}' is named as a coordinate, but holds '{filled.iloc[0][:40]}', which is "
+            "neither a number nor a date; a table has one row for each time and one column for each quantity."
+        )
+
+
 def _dates_alone(table: pd.DataFrame, roles: Roles) -> bool:
     """Whether the dates have no time of day of their own."""
     return not table[roles.time_column].astype(str).str.contains(":").any()
-
-
-def _one_field_at_places(roles: Roles) -> dict[str, dict[str, float]]:
-    """Columns with their places, if all fields are one quantity at several; the roles then hold it and the place x."""
-    found = {column: PLACED.fullmatch(plain_name(column)[0]) for column in roles.fields.values()}
-    kinds = {(match[1], match[3]) if match else None for match in found.values()}
-    (kind,) = kinds if len(kinds) == 1 else (None,)
-    if kind is None or len(found) < 2 or list(roles.coordinates) != [roles.time] or roles.sensor or roles.labels:
-        return {}
-    measured = next(filter(None, [roles.units.pop(name, None) for name in roles.fields]), None)
-    field = re.sub(r"\W|_", "", kind[0])
-    roles.fields, roles.coordinates["x"] = {field: field}, "x"
-    roles.units |= {"x": kind[1]} | ({field: measured} if measured else {})
-    return {column: {"x": float(match[2].replace(",", "."))} for column, match in found.items() if match}
 
 
 def _text(roles: Roles, source: str, sensors: Mapping[str, Mapping[str, float]]) -> str:
@@ -111,11 +113,17 @@ def _text(roles: Roles, source: str, sensors: Mapping[str, Mapping[str, float]])
     if roles.units:
         lines += ["", f"units: {_flow(roles.units)}"]
     lines += _columns(roles)
+    if roles.missing:
+        lines += ["", "# These mean that there is no reading.", f"missing: {_flow(roles.missing)}"]
     if sensors:
         lines += ["", "# A column per sensor: where each of them stands, by the names of the columns."]
         lines += ["sensors:", *(f"  {_scalar(column)}: {_flow(place)}" for column, place in sensors.items())]
     if len(roles.fields) > 2 and list(roles.coordinates) == [roles.time]:
-        lines += ["", "# If each column is a sensor, name one field above and give the places of the sensors:"]
+        lines += [
+            "",
+            "# If these columns are sensors of one quantity, name it alone under 'fields' and give each of them its",
+            "# place, or {} where it has none (replicates):",
+        ]
         lines += ["# sensors:", *(f"#   {_scalar(column)}: {{x: 0.0}}" for column in roles.fields.values())]
     if roles.ignored:
         lines += ["", f"# Kept and not used: {', '.join(map(_scalar, roles.ignored))}."]
@@ -123,10 +131,7 @@ def _text(roles: Roles, source: str, sensors: Mapping[str, Mapping[str, float]])
 
 
 def _coordinate(name: str, roles: Roles) -> str:
-    if roles.clock is None or name != roles.time:
-        return ""
-    written = f", format: {_scalar(roles.written)}" if roles.written else ""
-    return f"{{column: {_scalar(roles.coordinates[name])}, unit: {roles.clock}, origin: first reading{written}}}"
+    return "" if name != roles.time or roles.dates_entry is None else _flow(roles.dates_entry)
 
 
 def _columns(roles: Roles) -> list[str]:
@@ -184,7 +189,7 @@ def _scalar(text: str) -> str:
     return yaml.safe_dump(text, width=100_000, allow_unicode=True, default_style=style).partition("\n")[0]
 
 
-def _flow(entries: Mapping[str, Any] | Sequence[str]) -> str:
+def _flow(entries: Mapping[str, Any] | Sequence[Any]) -> str:
     return yaml.safe_dump(
         dict(entries) if isinstance(entries, Mapping) else entries,
         width=100_000,

@@ -14,10 +14,18 @@ import pandas as pd
 
 from napinn.data.formats.header import is_unit
 from napinn.data.names import normal
-from napinn.data.readings import ADDED_COLUMNS, TIME_NAMES, TIME_UNITS, Columns
+from napinn.data.readings import (
+    ADDED_COLUMNS,
+    TIME_NAMES,
+    TIME_UNITS,
+    Columns,
+    certain_sentinels,
+    words_for_nothing,
+)
 from napinn.data.readings.axes import PLACE_NAMES
-from napinn.data.readings.cells import TIME_WORDS, numbers_if_all
+from napinn.data.readings.cells import TIME_WORDS, numbers_if_all, readings_in
 from napinn.problem.equations import RESERVED
+from napinn.problem.file.entries import FIRST_READING
 from napinn.problem.units import UnitSystem
 
 SENSOR_NAMES = frozenset({"sensor", "sensor_id", "station", "probe", "device", "node", "channel", "site", "id"})
@@ -65,6 +73,8 @@ class Roles:
     labels: str | None = None
     """A column of names that tells apart rows of the same time: sensors, or quantities."""
     units: dict[str, str] = field(default_factory=dict)
+    missing: list[float | str] = field(default_factory=list)
+    """Values and words in the columns of the fields that mean 'no reading'."""
     ignored: list[str] = field(default_factory=list)
 
     @property
@@ -72,12 +82,21 @@ class Roles:
         """The column of time."""
         return None if self.time is None else self.coordinates[self.time]
 
+    @property
+    def dates_entry(self) -> dict[str, str] | None:
+        """The entry of a time that is given as dates, as a problem file has it; None where it is a number."""
+        if self.clock is None or self.time is None:
+            return None
+        entry = {"column": self.coordinates[self.time], "unit": self.clock, "origin": FIRST_READING}
+        return {**entry, "format": self.written} if self.written else entry
+
 
 def roles_of(table: pd.DataFrame) -> Roles:
     """What the columns of a table are, by their names and cells.
 
     :param table: The readings as they were read."""
     special, roles = Columns(), Roles()
+    table, roles.missing = _without_sentinels(table)
     long = special.value in table.columns
     for column in map(str, table.columns):
         cells = numbers_if_all(table[column])
@@ -94,7 +113,7 @@ def roles_of(table: pd.DataFrame) -> Roles:
             roles.coordinates[roles.time], roles.clock = column, _unit_for(span)
         elif not pd.api.types.is_numeric_dtype(cells):
             roles.ignored += [column] if column != special.field else []
-        elif plain != "T" and plain.lower() in PLACE_NAMES | TIME_NAMES:  # T is a temperature.
+        elif not _is_field(plain):
             name = _identifier(plain, roles)
             roles.coordinates[name] = column
             roles.time = name if plain.lower() in TIME_NAMES and roles.time is None else roles.time
@@ -119,6 +138,28 @@ def roles_of(table: pd.DataFrame) -> Roles:
     return roles
 
 
+def _is_field(name: str) -> bool:
+    """Whether a column of this name is not a coordinate; T is a temperature."""
+    return name == "T" or name.lower() not in PLACE_NAMES | TIME_NAMES
+
+
+def _without_sentinels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[float | str]]:
+    """The table with nothing in the cells that mean 'no reading', and what stood there."""
+    cleared: dict[str, np.ndarray] = {}
+    missing: dict[float | str, None] = {}
+    for column in map(str, table.columns):
+        words = words_for_nothing(table[column]) if _is_field(plain_name(column)[0]) else []
+        if words or (_is_field(plain_name(column)[0]) and _holds_numbers(table[column])):
+            here: list[float | str] = [*certain_sentinels(table[column], words), *words]
+            missing |= dict.fromkeys(here)
+            cleared |= {column: readings_in(table[column], "", here)} if here else {}
+    return table.assign(**cleared), list(missing)
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(cells := numbers_if_all(column)) and not pd.api.types.is_bool_dtype(cells)
+
+
 def _names_sensors(name: str, cells: pd.Series) -> bool:
     """Whether a column says which sensor a reading is of; an `id` that differs in every row numbers the rows."""
     return name.lower() in SENSOR_NAMES and (name.lower() == Columns().sensor or cells.nunique() < len(cells))
@@ -132,7 +173,10 @@ def _known_units(units: Mapping[str, str]) -> dict[str, str]:
 
 def _find_places(table: pd.DataFrame, roles: Roles) -> None:
     """Take columns that never change within a sensor, and differ between sensors, for places."""
-    if roles.sensor is None or table[roles.sensor].nunique() < 2:
+    if roles.sensor is None:
+        _find_levels(table, roles)
+        return
+    if table[roles.sensor].nunique() < 2:
         return
     for name, column in list(roles.fields.items()):
         cells = numbers_if_all(table[column])
@@ -141,6 +185,23 @@ def _find_places(table: pd.DataFrame, roles: Roles) -> None:
         if repeated and within.max() == 1 and cells.nunique() > 1 and len(roles.fields) > 1:
             del roles.fields[name]
             roles.coordinates[name] = column
+
+
+def _find_levels(table: pd.DataFrame, roles: Roles) -> None:
+    """Where each time stands in several rows, take for a place a column of which all times have the same values."""
+    if roles.time is None or len(roles.fields) < 2 or len(roles.coordinates) > 1:
+        return
+    times = table[roles.time_column]
+    rows = times.value_counts()
+    if len(rows) < 2 or rows.min() != rows.max() or rows.max() < 2:
+        return
+    for name, column in list(roles.fields.items()):
+        cells = numbers_if_all(table[column])
+        within = cells.groupby(times).nunique()
+        if cells.nunique() == within.min() == rows.max():
+            del roles.fields[name]
+            roles.coordinates[name] = column
+            return
 
 
 def _find_time(table: pd.DataFrame, roles: Roles) -> None:

@@ -91,8 +91,8 @@ equations:
 #   probe_1: {x: 0.1}
 #   probe_2: {x: 0.9}
 
-# Values that mean 'no reading'. Empty cells are always taken so.
-# missing: [-999]
+# Values and words that mean 'no reading'. Empty cells are always taken so.
+# missing: [-999, OVERFLOW]
 
 # Quality flags in the table (qartod, argo or saqc): 9 is missing; bad readings count unless they are left out.
 # flags: {column: T_qc, scheme: qartod, leave_out_bad: true}
