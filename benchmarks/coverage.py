@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from coverage_cases import PROBLEMS
 from engines import inside, intervals_of, timed_fit
+from unseen_base import LINE
 
 from napinn.data.readings import read_table
 from napinn.studies.paper.provenance import provenance
@@ -69,6 +70,7 @@ def line(label: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     unknowns = [one for row in rows for one in row["unknowns"].values()]
     sure = [one for row in rows if row["trusted"] for one in row["unknowns"].values()]
     held = [one["held"] for one in unknowns]
+    errors = [(one["found"] - one["truth"]) / one["error"] for one in unknowns]
     widths = [(one["high"] - one["low"]) / abs(one["truth"]) for one in unknowns]
     return {
         "problems": label,
@@ -79,22 +81,32 @@ def line(label: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "trusted cases": sum(row["trusted"] for row in rows),
         "held % of trusted": round(100.0 * float(np.mean([one["held"] for one in sure])), 1) if sure else None,
         "median width %": round(100.0 * float(np.median(widths)), 1),
+        "rms of error over standard error": round(float(np.sqrt(np.mean(np.square(errors)))), 2),
     }
 
 
 def summary(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each problem, for each kind, and for all."""
+    """A row for each problem, for each kind, for each noise law in one dimension and time, and for all."""
     by_problem = {name: list(cases.values()) for name, cases in rows.items()}
     everything = [row for cases in by_problem.values() for row in cases]
     kinds = dict.fromkeys(row["kind"] for row in everything)
     lines = [line(name, cases) for name, cases in by_problem.items()]
     lines += [line(f"kind: {kind}", [row for row in everything if row["kind"] == kind]) for kind in kinds]
+    in_line = [row for row in everything if row["kind"] == LINE]
+    laws = dict.fromkeys(row["law"] for row in in_line)
+    lines += [line(f"1D, noise: {law}", [row for row in in_line if row["law"] == law]) for law in laws]
     parts = {"in sample": [], "out of sample": []}
     for cases in rows.values():
         for case, row in cases.items():
             parts["in sample" if int(case) < SEEN else "out of sample"].append(row)
     lines += [line(part, those) for part, those in parts.items() if those]
     return [*lines, line("all", everything)]
+
+
+def written(rows: dict[str, Any], made: dict[str, Any], out: Path) -> None:
+    ordered = {each: rows[each] for each in PROBLEMS if each in rows}
+    content = {"made_by": "python benchmarks/coverage.py", **made, "table": summary(ordered)}
+    out.write_text(json.dumps({**content, "rows": ordered}, indent=1) + "\n", encoding="utf-8")
 
 
 def main(names: list[str], first: int, cases: int, again: bool, only_summary: bool, out: Path) -> None:
@@ -106,9 +118,7 @@ def main(names: list[str], first: int, cases: int, again: bool, only_summary: bo
             rows.setdefault(name, {})[str(case)] = row = run(name, case)
             told = {key: (one["held"], one["found"], one["truth"]) for key, one in row["unknowns"].items()}
             print(name, case, row["status"], told, flush=True)  # noqa: T201
-            ordered = {each: rows[each] for each in PROBLEMS if each in rows}
-            content = {"made_by": "python benchmarks/coverage.py", **provenance(), "table": summary(ordered)}
-            out.write_text(json.dumps({**content, "rows": ordered}, indent=1) + "\n", encoding="utf-8")
+            written(rows, provenance(), out)
     print(pd.DataFrame(summary(rows)).to_string(index=False))  # noqa: T201
 
 

@@ -25,7 +25,6 @@ import pandas as pd
 from scipy.integrate import solve_ivp
 
 import napinn
-from napinn.engines.splines.missing_terms import lacks_a_term
 from napinn.evaluation.finishing import with_discrepancy
 from napinn.problem import Problem, Unknown
 from napinn.results.discrepancy import Discrepancy
@@ -185,7 +184,7 @@ def run(problem: Problem, table: pd.DataFrame) -> dict[str, Any]:
     found = result.discrepancy
     row: dict[str, Any] = {
         "status_before": first.status.name,
-        "lacks_a_term": lacks_a_term(first.notes),
+        "lacks_a_term": first.lacks_a_term,
         "status": result.status.name,
         "unknowns": {name: float(f"{value:.5g}") for name, value in first.unknowns.items()},
         "seconds": [round(between - began, 1), round(time.process_time() - between, 1)],

@@ -211,6 +211,19 @@ def test_conditions_and_bounds_tell_exchanged_rates_apart(parts):
     assert exchanges(two_decays(**parts)) == []
 
 
+def test_a_small_term_beside_a_large_one_is_no_exchange():
+    """Fourth powers of absolute temperatures are a billion times as large as temperature differences, and in a narrow
+    range nearly proportional to them."""
+    system = ("T_t = -h*(T - 21) - e*((T + 273.15)**4 - 294.15**4)",)
+    assert exchanges(Problem({"t": (0.0, 9.0)}, ("T",), system, {"h": Unknown(0.02), "e": Unknown(5e-11)})) == []
+
+
+def test_rates_in_exponentials_that_leave_double_precision_are_no_error():
+    """Values at which both would matter alike are infinite."""
+    system = ("u_t = -exp(-900*a)*u - b",)
+    assert exchanges(Problem({"t": (0.0, 9.0)}, ("u",), system, {"a": Unknown(1.0), "b": Unknown(1.0)})) == []
+
+
 def test_a_chain_of_two_different_steps_has_no_exchange():
     system = ("a_t = -p*a", "b_t = p*a - q*b")
     assert exchanges(Problem({"t": (0.0, 6.0)}, ("a", "b"), system, {"p": Unknown(1.0), "q": Unknown(1.0)})) == []

@@ -103,8 +103,11 @@ def test_a_source_term_is_kept_shown_and_drawn(wrong: napinn.FitResult, tmp_path
     napinn.save(wrong, tmp_path / "run")
     again = napinn.load(tmp_path / "run")
     assert again.status is FitStatus.EQUATION_WRONG
+    assert wrong.lacks_a_term
+    assert again.lacks_a_term
     assert again.discrepancy is not None
     assert wrong.discrepancy is not None
+    assert wrong.discrepancy.doubted
     np.testing.assert_allclose(again.discrepancy.sources[0].values, wrong.discrepancy.sources[0].values, rtol=1e-5)
     page = report_html(again)
     assert "Is the sensor wrong, or the equation?" in page

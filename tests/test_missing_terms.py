@@ -48,6 +48,7 @@ def lacks(result: FitResult) -> list[str]:
 def test_a_larger_diffusivity_in_place_of_a_loss_is_doubted(lossy):
     assert lossy.unknowns["D"] > 0.6
     assert lossy.status is FitStatus.DOUBTFUL
+    assert lossy.lacks_a_term
     (said,) = lacks(lossy)
     assert "·u on the right of 'u_t = D*u_xx'" in said
     assert "moves 'D' from 0." in said
@@ -57,6 +58,7 @@ def test_a_rod_that_loses_nothing_is_not_doubted():
     result = napinn.fit(ROD, rod(0.0), napinn.bsplines())
     assert result.unknowns["D"] == pytest.approx(0.4, rel=0.05)
     assert result.status is FitStatus.CONVERGED
+    assert not result.lacks_a_term
     assert not lacks(result)
 
 

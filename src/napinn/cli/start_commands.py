@@ -226,11 +226,12 @@ def fit(
     found = read_and_print_notes(
         problem or ProblemTexts(*lists), readings, Console(stderr=True, quiet=quiet), leave_out_bad
     )
-    from napinn.engines.request import check_enough_for_intervals, check_readings, check_sizes
+    from napinn.engines.request import check_enough_for_intervals, check_readings
+    from napinn.engines.spline_limits import check_splines
 
     check_readings(found.problem, found.readings, choice.in_double)
     if choice.name == "splines":
-        check_sizes(found.problem, found.readings)
+        check_splines(found.problem, found.readings)
     if intervals:
         check_enough_for_intervals(found.readings)
     from napinn.cli.fitting import fit_command

@@ -3,7 +3,8 @@
 Where S = A + B is measured and A and B decay at the rates a and b, swapping A with B and a with b gives the same
 equations: the readings determine the pair of rates, and not which is which. Every such swap is looked for by computing
 the residuals at random values of all leaves, before and after it: each must come back as that of some equation or
-condition at the same place, up to a constant factor."""
+condition at the same place, up to a constant factor. Unknowns get values of one size, and then values at which they
+matter alike: beside a term that is a billion times as large, another one is lost in rounding."""
 
 import itertools
 from collections.abc import Container, Iterator, Mapping
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.problem import Problem
-from napinn.problem.equations import Applied, Derivative, Leaf, Terms, wanted
+from napinn.problem.equations import Applied, Derivative, Leaf, Terms, UnknownLeaf, wanted
 
 SAMPLES = 12
 """Random points at which residuals are compared: equations that agree at all of them by chance have measure zero."""
@@ -54,13 +55,22 @@ def exchanges(problem: Problem) -> list[Exchange]:
     functions, are not searched."""
     if len(problem.unknowns) < 2 or problem.varying or any(equation.tree is None for equation in problem.written):
         return []
-    residuals = _Residuals(problem)
     found: list[Exchange] = []
-    for exchange in itertools.islice(_candidates(problem), MOST_TRIED):
-        known = any(set(each.unknowns) <= set(exchange.unknowns) for each in found)
-        if not known and residuals.unchanged(exchange):
-            found.append(exchange)
+    # Numbers that are not finite are answered where residuals are compared.
+    with np.errstate(all="ignore"):
+        first = _Residuals(problem, _random_values(problem, 1))
+        alike = {name: value / (first.sensitivity(name) or 1.0) for name, value in _random_values(problem, 2).items()}
+        trials = (first, _Residuals(problem, alike))
+        for exchange in itertools.islice(_candidates(problem), MOST_TRIED):
+            known = any(set(each.unknowns) <= set(exchange.unknowns) for each in found)
+            if not known and all(each.unchanged(exchange) for each in trials):
+                found.append(exchange)
     return found
+
+
+def _random_values(problem: Problem, seed: int) -> dict[str, float]:
+    random = np.random.default_rng(seed)
+    return {name: float(random.uniform(0.5, 1.5)) for name in problem.unknowns}
 
 
 def _candidates(problem: Problem) -> Iterator[Exchange]:
@@ -82,9 +92,9 @@ def _overlap(problem: Problem, first: str, second: str) -> bool:
 
 
 class _Residuals:
-    """Residuals of all equations and conditions at random values of their leaves."""
+    """Residuals of all equations and conditions at random values of their leaves, and at these of the unknowns."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, unknowns: Mapping[str, float]) -> None:
         random = np.random.default_rng(0)
         self.problem = problem
         self.bound = [*((each, None) for each in problem.written), *((c.equation, dict(c.at)) for c in problem.placed)]
@@ -92,11 +102,17 @@ class _Residuals:
         shape = (SAMPLES, len(problem.outputs))
         equations = tuple(each for each, _ in self.bound)
         self.values = {terms: random.uniform(0.5, 1.5, shape) for terms in sorted(wanted(equations))}
-        self.unknowns = {name: float(random.uniform(0.5, 1.5)) for name in problem.unknowns}
+        self.unknowns = unknowns
         computed = [problem.linearised(each, self.points, self.values, self.unknowns) for each, _ in self.bound]
         self.before = [np.broadcast_to(residual, SAMPLES) for residual, _ in computed]
-        self.names = [{_name(leaf) for leaf in partials} for _, partials in computed]
+        self.partials = [partials for _, partials in computed]
+        self.names = [{_name(leaf) for leaf in partials} for partials in self.partials]
         self.comparable = all(_proportional(each, each) for each in self.before)
+
+    def sensitivity(self, name: str) -> float:
+        """The root mean square by which a unit of an unknown moves the residual that it moves most."""
+        slopes = [part for partials in self.partials for leaf, part in partials.items() if leaf == UnknownLeaf(name)]
+        return max((float(np.sqrt(np.mean(np.square(slope)))) for slope in slopes), default=0.0)
 
     def unchanged(self, exchange: Exchange) -> bool:
         """Whether every residual comes back; those without a swapped name do, and are not computed."""

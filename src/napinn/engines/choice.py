@@ -10,7 +10,8 @@ from napinn.data.readings import Readings
 from napinn.engines.base import Backend, Estimate, RunOptions, backend_of
 from napinn.engines.catalogue import DENSITIES, METHODS, NETWORK
 from napinn.engines.request import Request, check_single_precision
-from napinn.engines.splines.backend import TOO_LARGE, check_splines, density_of, fit_splines, refusal
+from napinn.engines.spline_limits import check_splines, refusal
+from napinn.engines.splines.backend import TOO_LARGE, density_of, fit_splines
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.doubts import DoubtKind
 from napinn.engines.splines.engine import Fit, estimated_seconds

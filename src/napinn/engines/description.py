@@ -25,6 +25,7 @@ def describe(result: FitResult) -> dict[str, Any]:
         "status": result.status.name,
         "message": result.status.value,
         "notes": list(result.notes),
+        **({"lacks_a_term": True} if result.lacks_a_term else {}),
         "unknowns": dict(result.unknowns),
         **({"units": _units(result)} if result.problem.units else {}),
         **({} if result.uncertainty is None else _described_uncertainty(result.uncertainty)),

@@ -19,11 +19,6 @@ from napinn.results.intervals import FEWEST_READINGS
 from napinn.results.recipe import Recipe
 from napinn.storage.settings import encode
 
-FEWEST_FOR_SPLINES = 3
-"""Readings: one to hold out and two to smooth while the first mesh is chosen."""
-LARGEST, LONGEST = 1e100, 1e30
-"""Of readings and of coordinates, in units of the user: squares of fourth derivatives are then within double
-precision. The least that a reading or a length of the box may be is one over it."""
 COARSEST = 1e-4
 """The least change of a coordinate that single precision holds, as a share of its range."""
 
@@ -141,34 +136,6 @@ def check_readings(problem: Problem, readings: Readings, double: bool = False) -
     check_in_box(readings, problem)
     if not double:
         check_single_precision(problem, readings)
-
-
-def too_few_for_splines(readings: Readings) -> str | None:
-    """Why splines cannot take so few readings, as a clause; None where they can.
-
-    :param readings: To be fitted."""
-    if len(readings) >= FEWEST_FOR_SPLINES:
-        return None
-    return f"there are {len(readings)} reading(s), and splines need at least {FEWEST_FOR_SPLINES}"
-
-
-def check_sizes(problem: Problem, readings: Readings) -> None:
-    """Whether the readings are enough for splines, and of a size that splines can square.
-
-    :param problem: What is to be fitted.
-    :param readings: To what."""
-    if (few := too_few_for_splines(readings)) is not None:
-        raise InputError(f"{few}; use --method law_pinn.")
-    for number, name in enumerate(problem.fields):
-        _check_size(f"{readings.source}: the largest reading of '{name}'", readings.of_field(number), LARGEST)
-    for name, (low, high) in problem.coordinates.items():
-        _check_size(f"{readings.source}: the length of the box along '{name}'", np.array([high - low]), LONGEST)
-
-
-def _check_size(what: str, numbers: np.ndarray, most: float) -> None:
-    size = float(np.abs(numbers).max(initial=0.0))
-    if size > most or 0.0 < size < 1.0 / most:
-        raise InputError(f"{what} is {size:.2g}; use units in which it is between {1.0 / most:g} and {most:g}.")
 
 
 def check_single_precision(problem: Problem, readings: Readings) -> None:

@@ -158,6 +158,7 @@ class FitResult:
     :param notes: What the user should know beside the status, a sentence each.
     :param uncertainty: Intervals and spread; None where `napinn.estimate_uncertainty` was not asked for them.
     :param profiles: Likelihood profiles of unknowns by name, where they were asked for.
+    :param lacks_a_term: Whether further terms in the equations make the readings likelier and move the unknowns.
     :param discrepancy: What a source term in each equation makes of the fit, where it was asked for.
     :param held_out: (n,) whether each reading only judged and was never trained on; None where that is not known.
 
@@ -176,9 +177,7 @@ class FitResult:
     model: FittedModel
     unknowns: Mapping[str, float]
     predicted: np.ndarray
-    """The field at every reading, in the order of the readings."""
     reliability: np.ndarray
-    """0 to 1 for every reading; all 1 for a method that does not weigh."""
     history: pd.DataFrame
     """Rows at intervals while the fit ran: `phase`, `step`, the losses `total`, `equation` and `data`, each unknown by
     its name, and `seconds`; for a method with a gate also `steepness`, `cutoff` and `rejected`, and `held_out` where
@@ -193,8 +192,9 @@ class FitResult:
     """Intervals and spread, where `napinn.estimate_uncertainty` was asked for them."""
     profiles: Profiles = dataclasses.field(default_factory=dict)
     """The profile likelihood of the unknowns, where it was asked for."""
+    lacks_a_term: bool = False
+    """Only splines look for one, and say more in a note; runs of earlier versions do not say."""
     discrepancy: Discrepancy | None = None
-    """What a source term in each equation makes of the fit, where it was asked for."""
     held_out: np.ndarray | None = None
     """For each reading, whether it only judged and was never trained on; None for splines, and for runs of earlier
     versions, which do not say."""

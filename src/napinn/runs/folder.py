@@ -201,6 +201,7 @@ def load(folder: Path | str, problem: Problem | None = None) -> FitResult:
             notes=tuple(map(str, description.get("notes", ()))),
             uncertainty=_uncertainty(folder / CERTAINTY, description, request.method, model),
             profiles=restored_profiles(description.get("profiles", {})),
+            lacks_a_term=description.get("lacks_a_term") is True,
             discrepancy=restored_discrepancy(description.get("discrepancy")),
             held_out=_held_out(description.get("held_out"), len(request.readings)),
         )

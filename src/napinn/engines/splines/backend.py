@@ -10,8 +10,9 @@ import pandas as pd
 from napinn.data.readings import Readings
 from napinn.diagnostics.sensors import judge_sensors, noisy_scales
 from napinn.engines.base import Backend, Estimate, RunOptions
-from napinn.engines.request import Request, check_sizes, too_few_for_splines
+from napinn.engines.request import Request
 from napinn.engines.snapshot import Snapshot
+from napinn.engines.spline_limits import check_splines
 from napinn.engines.splines.cost import TooSlowError
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.discrepancy import discrepancy_of
@@ -83,26 +84,7 @@ def density_of(method: Recipe) -> str:
     return method.density
 
 
-def refusal(problem: Problem, readings: Readings) -> str | None:
-    """Why splines cannot take a problem, as a clause; None where they can."""
-    if len(problem.coordinates) > MOST_DIMENSIONS:
-        return f"the problem has {len(problem.coordinates)} coordinates, and splines take at most {MOST_DIMENSIONS}"
-    if any(equation.tree is None for equation in problem.written):
-        return "an equation is a Python function, and splines need it as text"
-    return too_few_for_splines(readings)
-
-
-MOST_DIMENSIONS = 3
-"""With four, the bandwidth of a tensor-product basis does not fit into memory on any useful mesh."""
 TOO_LARGE = "the readings and the mesh that they need are too many for splines"
-
-
-def check_splines(problem: Problem, readings: Readings) -> None:
-    """Raises `InputError` where splines cannot take a problem or the size of its numbers."""
-    reason = refusal(problem, readings)
-    if reason is not None:
-        raise InputError(f"{reason}; use --method law_pinn.")
-    check_sizes(problem, readings)
 
 
 def fit_splines(request: Request, options: RunOptions) -> tuple[FitResult, Fit | None]:
@@ -184,8 +166,7 @@ class _Recorder:
 def _finished(request: Request, recorder: _Recorder, fit: Fit, roles: list[PriorRole]) -> FitResult:
     result = _result(request, recorder, fit.point)
     result = replace(result, uncertainty=uncertainty_of(fit.point, fit.drift))
-    status, notes = judged(result, fit, roles)
-    return replace(result, status=status, notes=notes, seconds=recorder.seconds)
+    return replace(judged(result, fit, roles), seconds=recorder.seconds)
 
 
 def _interrupted(request: Request, recorder: _Recorder, engine: Engine) -> FitResult:

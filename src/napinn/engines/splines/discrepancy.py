@@ -19,7 +19,6 @@ from napinn.engines.splines.engine import Engine
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.finish import fitted_model
 from napinn.engines.splines.held_out import held_out_log_densities
-from napinn.engines.splines.missing_terms import lacks_a_term
 from napinn.engines.splines.model import SplineModel
 from napinn.engines.splines.rebuilding import rebuilt_fit
 from napinn.engines.splines.screening import SensorJudge
@@ -74,7 +73,7 @@ def discrepancy_of(result: FitResult, model: SplineModel) -> Discrepancy:
         gain, error, groups = compared(before, after.solution)
     found = tuple(described_source(after, source) for source in sources)
     unknowns = dict(zip(result.problem.unknowns, map(float, after.state.unknowns), strict=False))
-    return Discrepancy(found, gain, error, groups, unknowns, lacks_a_term(result.notes))
+    return Discrepancy(found, gain, error, groups, unknowns, result.lacks_a_term)
 
 
 def sources_of(task: Task, units: Units) -> tuple[AddedSource, ...]:

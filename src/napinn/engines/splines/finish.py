@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -114,8 +115,8 @@ def reliabilities(model: SplineModel, point: Point | Level, corrupted: np.ndarra
     return np.where(corrupted, 0.0, weight)
 
 
-def judged(result: FitResult, fit: Fit, roles: Sequence[PriorRole] = ()) -> tuple[FitStatus, tuple[str, ...]]:
-    """The status of a finished fit, and a sentence for every doubt and remark; `roles` are those of its priors."""
+def judged(result: FitResult, fit: Fit, roles: Sequence[PriorRole] = ()) -> FitResult:
+    """A finished fit with its status, and a sentence for every doubt and remark; `roles` are those of its priors."""
     status, notes = judge_fit(result, settled=True)
     # What neighbouring misfits and bounds say is in the notes already.
     doubts = [
@@ -123,11 +124,14 @@ def judged(result: FitResult, fit: Fit, roles: Sequence[PriorRole] = ()) -> tupl
         for doubt in fit.doubts
         if doubt.kind in (DoubtKind.LOUD, DoubtKind.UNMET, DoubtKind.LOOSE) or status.trusted
     ]
+    of_terms = None
     if result.uncertainty is not None:
-        for check in (doubt_of_terms, doubt_of_law):
-            lacking = check(fit.point, fit.least, result.uncertainty.intervals)
-            doubts += [] if lacking is None else [lacking]
+        of_terms, of_law = (
+            check(fit.point, fit.least, result.uncertainty.intervals) for check in (doubt_of_terms, doubt_of_law)
+        )
+        doubts += [each for each in (of_terms, of_law) if each is not None]
     if status.trusted and (doubts or any(role.disagree for role in roles)):
         status = FitStatus.DOUBTFUL
     on_priors = [sentence for role in roles for sentence in role.sentences]
-    return status, tuple(dict.fromkeys((*doubts, *notes, *on_priors)))
+    told = tuple(dict.fromkeys((*doubts, *notes, *on_priors)))
+    return replace(result, status=status, notes=told, lacks_a_term=of_terms is not None)

@@ -10,7 +10,7 @@ first step of that descent promises far less (Rao's score test), it is not begun
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,9 +44,6 @@ QUANTILE = 1.96
 """Standard errors on either side of an estimate that hold the truth with a chance of 95 %."""
 MOST_TERMS = 24
 """Added coefficients above which nothing is tried: with so many fields, steps would take as long as the fit."""
-
-LACKING = "the equations lack a term"
-"""What a note says where readings ask for a further term."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +92,8 @@ def doubt_of_terms(point: Point, least: Units, intervals: Mapping[str, Interval]
         f"With further terms in the equations, mainly {term} on the right of '{equation}', the likelihood of the "
         f"readings rises by {found.gain:.0f} nats"
         + (f", which moves {changes}" if changes else "")
-        + f": {LACKING}, or a sensor is wrong in a way that looks like one."
+        + ": the equations lack a term, or a sensor is wrong in a way that looks like one."
     )
-
-
-def lacks_a_term(notes: Iterable[str]) -> bool:
-    """Whether the notes of a fit say that its equations lack a term.
-
-    Args:
-        notes: of the fit."""
-    return any(LACKING in note for note in notes)
 
 
 def beyond_noise(moved: float, before: float, interval: Interval) -> bool:
