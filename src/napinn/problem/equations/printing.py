@@ -96,9 +96,7 @@ def is_negative(factors: tuple[tuple[int, trees.Expression], ...]) -> bool:
 def _product(factors: tuple[tuple[int, trees.Expression], ...]) -> str:
     first = _SUM if is_negative(factors) else _PRODUCT
     above = [
-        _wrap(child, first if position == 0 else _POWER)
-        for position, (power, child) in enumerate(factors)
-        if power > 0
+        _wrap(child, first if position == 0 else _POWER) for position, (power, child) in enumerate(factors) if power > 0
     ]
     below = [_wrap(child, _POWER) for power, child in factors if power < 0]
     top = " ".join(above) or "1"
