@@ -578,6 +578,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         demo,
         summary,
         main_at_three_ratios,
+        full_budget,
         instants,
         options,
         training_cost,
