@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def peers(found: Json) -> Iterator[str]:
-    yield "### Beside its peers"
+    yield "## Beside its peers"
     yield ""
     yield "![milliseconds a step of each](images/speed.png)"
     yield ""
@@ -48,7 +48,7 @@ def peers(found: Json) -> Iterator[str]:
 
 
 def speed(found: Json) -> Iterator[str]:
-    yield "### Steps of the methods, over a plain step timed beside them"
+    yield "## Steps of the methods, over a plain step timed beside them"
     yield ""
     batches = list(found["steps"]["allen_cahn"])
     columns = [(name, batch) for name in found["steps"] for batch in batches]
@@ -79,7 +79,7 @@ def speed(found: Json) -> Iterator[str]:
 
 
 def accuracy(found: Json) -> Iterator[str]:
-    yield "### Time to accuracy"
+    yield "## Time to accuracy"
     yield ""
     yield f"Until rMSE {found['accuracy']} on Allen–Cahn with 15 % outliers, on the same readings:"
     yield ""
@@ -99,7 +99,7 @@ def accuracy(found: Json) -> Iterator[str]:
 
 
 def large(found: Json) -> Iterator[str]:
-    yield f"### {found['rows']:,} readings from Parquet"
+    yield f"## {found['rows']:,} readings from Parquet"
     yield ""
     for name in ("check", "fit", "report"):
         yield f"- `napinn {name}`: {found[name]['seconds']:.0f} s, at most {found[name]['gigabytes']} GB"
@@ -114,7 +114,7 @@ def network_seconds(found: Json) -> dict[str, float]:
 
 def gallery(found: Json) -> Iterator[str]:
     """Both engines on the cases of the gallery."""
-    yield "### Seconds a case"
+    yield "## Seconds a case"
     yield ""
     yield "![seconds of each case with splines, with a network, and with a forward solver](images/engines.png)"
     yield ""
@@ -144,7 +144,7 @@ def ode_seconds() -> pd.DataFrame:
 
 def odes() -> Iterator[str]:
     """Splines beside a forward solver, which knows how to solve the equations and is given the same starts."""
-    yield "### Beside a forward solver"
+    yield "## Beside a forward solver"
     yield ""
     yield "Median processor seconds of a fit in the ODE suite, all noise levels and shares of gross errors; the rival"
     yield "is `scipy.optimize.least_squares` with Cauchy's loss on LSODA, from the same starts (– : not run)."

@@ -18,6 +18,7 @@ from napinn.data.formats.netcdf import rows_of_dataset
 from napinn.data.readings import with_numbers
 from napinn.field.backbones import MLP
 from napinn.problem.file import bind_readings, parse_problem, sheet_of
+from napinn.problem.file.sources import _sheet
 
 X, T = np.linspace(0.0, 1.0, 4), np.linspace(0.0, 2.0, 3)
 U = np.sin(X)[:, None] * np.exp(-T)[None, :]
@@ -195,6 +196,23 @@ def test_the_dimensions_of_a_dataset_are_points_if_nothing_else_is_wanted():
     pd.testing.assert_frame_equal(points[["x", "t"]], rows()[["x", "t"]])
     with pytest.raises(InputError, match=r"the dataset holds none of v; it holds u, x, t\."):
         rows_of_dataset(grid, {"x", "t", "v"})
+
+
+def test_arrays_by_name_are_a_table_or_a_grid():
+    problem = Problem({"x": (0, 1), "t": (0, 2)}, ("u",), ("u_t = D*u_xx",), {"D": Unknown()})
+    x, t = np.array([0.0, 0.5, 1.0]), np.array([0.0, 2.0])
+    grid = read_readings({"x": x, "t": t, "u": np.arange(6.0).reshape(3, 2)}, problem)
+    rows = read_readings({"x": [0.0, 0.0, 0.5], "t": [0.0, 2.0, 0.0], "u": [0.0, 1.0, 2.0]}, problem)
+    assert grid.points[:3].tolist() == rows.points.tolist() == [[0.0, 0.0], [0.0, 2.0], [0.5, 0.0]]
+    assert grid.values[:3].tolist() == rows.values.tolist()
+    for arrays, said in (
+        ({"x": x, "t": t, "u": np.zeros((2, 3))}, r"'u' has the shape \(2, 3\)"),
+        ({"x": x, "t": t}, "'t' has the shape"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_readings(arrays, problem)
+    with pytest.raises(InputError, match="cannot be read from ndarray; give a path, a DataFrame"):
+        _sheet(np.zeros((3, 2)), set())
 
 
 def test_pandas_and_xarray_go_in():

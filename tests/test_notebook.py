@@ -12,8 +12,10 @@ from matplotlib.axes import Axes
 
 import napinn
 from known_results import known
+from napinn.diagnostics.findings import Check, CheckOutcome, Verification
 from napinn.engines.notebook_progress import bar, notebook_bar
 from napinn.engines.snapshot import Snapshot
+from napinn.results.intervals import FieldSpread
 from napinn.results.verdicts import SensorVerdict, Verdict
 
 SNAPSHOT = Snapshot("joint", 3, 10, 13, 20, {}, {"k": 0.5}, {}, 1.0, 10.0, seconds_left=7.0)
@@ -49,6 +51,27 @@ def test_html_opens_and_closes_and_is_escaped(result):
         assert "<i>s0" not in text
     assert "&lt;b&gt;decay" in result._repr_html_()
     assert len(repr(result.readings)) < 200
+
+
+def test_checks_and_intervals_are_a_line_each():
+    check = Check("status of the fit", CheckOutcome.PASS, "It has <settled>.")
+    verification = Verification((check,))
+    assert repr(verification).splitlines()[1] == "  pass   status of the fit: It has <settled>."
+    assert "It has &lt;settled&gt;." in verification._repr_html_()
+    spread = known_spread()
+    uncertainty = napinn.Uncertainty({"k": napinn.Interval(0.7, 0.9, 0.05)}, "3 sensors", spread)
+    assert repr(uncertainty).splitlines() == ["<napinn.Uncertainty from 3 sensors; 95 % intervals>", "  k: 0.7 … 0.9"]
+
+
+def known_spread() -> FieldSpread:
+    class Flat(FieldSpread):
+        def __call__(self, points: np.ndarray) -> np.ndarray:
+            return np.zeros((len(points), 1))
+
+        def arrays(self) -> dict[str, np.ndarray]:
+            return {}
+
+    return Flat()
 
 
 def test_many_sensors_are_not_all_shown(result):

@@ -10,6 +10,7 @@ import pytest
 
 from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
+from napinn.problem.checks import as_tuple, check_unknowns
 from napinn.problem.file import load_problem_file, parse_problem
 
 GOOD = {
@@ -83,6 +84,24 @@ def test_each_mistake_in_a_problem_gets_its_sentence(content, said):
         parse_problem(content, "p.yaml").problem()
     assert said in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("unknowns", "said"),
+    [
+        (["D"], "unknowns must be given by name"),
+        ({"D": None}, "'D' is None; write napinn.Unknown()"),
+        ({"D": 1.0}, "is 1.0"),
+    ],
+)
+def test_unknowns_of_another_kind_get_the_way_to_write_them(unknowns, said):
+    with pytest.raises(InputError, match=said):
+        check_unknowns(unknowns)
+
+
+def test_one_text_is_one_entry():
+    assert as_tuple("temp") == ("temp",)
+    assert as_tuple(["u", "v"]) == ("u", "v")
 
 
 def test_a_problem_file_is_read_as_written(tmp_path):

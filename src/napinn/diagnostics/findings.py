@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from napinn.data import markup
 from napinn.storage.json_files import FORMAT
 
 
@@ -37,6 +38,16 @@ class Verification:
     """
 
     checks: tuple[Check, ...]
+
+    def __repr__(self) -> str:
+        """What it found, one line a check."""
+        lines = (f"  {check.outcome.value:6} {check.name}: {check.found}" for check in self.checks)
+        return "\n".join([f"<napinn.Verification: {self.sentence()}>", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [(check.name, check.outcome.value, check.found) for check in self.checks]
+        table = markup.table(("check", "outcome", "found"), rows)
+        return markup.block("Verification", [markup.line(self.sentence()), markup.fold("Checks", table, True)])
 
     @property
     def trusted(self) -> bool:

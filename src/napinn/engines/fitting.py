@@ -34,7 +34,8 @@ def fit(
     An interrupt (Ctrl-C) ends the fit early and gives what has been found so far, with status `INTERRUPTED`.
 
     :param problem: A `Problem`, or the path of a problem file.
-    :param readings: `Readings`, or the path of a table, a DataFrame, a Dataset or a DataArray to read them from.
+    :param readings: `Readings`, or the path of a table, a DataFrame, a Dataset, a DataArray or arrays by name to read
+        them from.
     :param method: A recipe such as `napinn.bsplines()` or `napinn.na_pinn()`; the default chooses between splines and a
         network.
     :param seed: Of every random number; the same seed gives the same numbers on the same machine.
@@ -74,6 +75,10 @@ def inputs_of(problem: Problem | Path | str, readings: Readings | Source) -> tup
         return problem, readings if isinstance(readings, Readings) else read_readings(readings, problem)
     if isinstance(readings, Readings):
         raise InputError("a problem file is read together with its table; give the path of the table.")
+    if isinstance(problem, str) and "=" in problem:
+        raise InputError(
+            f"'{problem[:80]}' is an equation; put it into a napinn.Problem, or give the path of a problem file."
+        )
     return read_problem(problem, readings)
 
 

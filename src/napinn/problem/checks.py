@@ -4,12 +4,14 @@ Each check names the entry and the remedy, so that a mistake in a problem file i
 """
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from napinn.data.names import normal
 from napinn.errors import InputError, nearest
 from napinn.problem.equations import RESERVED, Varying, walk
 from napinn.problem.experiment import experiment_of, plain
+from napinn.problem.unknown import Unknown
 
 if TYPE_CHECKING:
     from napinn.problem.problem import Problem
@@ -45,6 +47,27 @@ def normalise_names(problem: "Problem") -> None:
             twice = next(name for name in found if sum(normal(other) == name for other in entries) > 1)
             raise InputError(f"'{twice}' is declared twice under {given}, in characters that only look different.")
         object.__setattr__(problem, given, found)
+
+
+def as_tuple(given: Any) -> tuple[Any, ...]:
+    """The entries of a list; one text is one entry, and not a list of its letters.
+
+    :param given: As the caller gave it."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def check_unknowns(unknowns: object) -> None:
+    """Unknowns are given by name, each with its `Unknown`.
+
+    :param unknowns: As the caller gave them.
+    :raises InputError: with the way to write them."""
+    if not isinstance(unknowns, Mapping):
+        raise InputError("unknowns must be given by name, as {'D': napinn.Unknown()}.")
+    for name, given in unknowns.items():
+        if not isinstance(given, Unknown):
+            raise InputError(
+                f"the unknown '{name}' is {given!r}; write napinn.Unknown(), or napinn.Unknown(start, low=0)."
+            )
 
 
 def check_names(problem: "Problem") -> None:

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from napinn.problem.checks import check_extras, check_names, check_ranges, check_used, normalise_names
+from napinn.problem.checks import (
+    as_tuple,
+    check_extras,
+    check_names,
+    check_ranges,
+    check_unknowns,
+    check_used,
+    normalise_names,
+)
 from napinn.problem.equations import (
     Applied,
     Condition,
@@ -101,7 +109,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         for given in ("fields", "equations", "hidden", "conditions", "periodic", "own_units"):
-            object.__setattr__(self, given, tuple(getattr(self, given)))
+            object.__setattr__(self, given, as_tuple(getattr(self, given)))
+        check_unknowns(self.unknowns)
         normalise_names(self)
         _add_observables(self)
         check_names(self)

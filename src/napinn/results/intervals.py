@@ -93,6 +93,11 @@ class Uncertainty:
     undetermined: tuple[str, ...] = ()
     """A sentence for every combination of unknowns that the readings do not determine, where these are known."""
 
+    def __repr__(self) -> str:
+        """The intervals, one a line; the spread of the field is thousands of numbers."""
+        lines = [f"  {name}: {interval}" for name, interval in self.intervals.items()]
+        return "\n".join([f"<napinn.Uncertainty from {self.source}; 95 % intervals>", *lines, *self.undetermined])
+
 
 def spread_on(axes: Mapping[str, np.ndarray], uncertainty: Uncertainty) -> np.ndarray:
     """The spread of every field on a grid, (f, …); where the grid is fine, drawn straight between fewer nodes.

@@ -1,8 +1,10 @@
 """Whatever a caller has, a path, a pandas table or an xarray dataset, to readings."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
+import numpy as np
 import pandas as pd
 
 from napinn.data.formats import Sheet, read_file, rows_of_dataset
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
     # Importing xarray takes as long as pandas; only NetCDF and datasets need it.
     import xarray
 
-Source = Union[str, Path, pd.DataFrame, "xarray.Dataset", "xarray.DataArray"]
+Source = Union[str, Path, pd.DataFrame, "xarray.Dataset", "xarray.DataArray", Mapping[str, Any]]
 
 
 def read_problem(path: str | Path, data: Source) -> tuple[Problem, Readings]:
     """The problem of a problem file and its readings, checked against each other.
 
     :param path: Of the YAML file; `napinn new` writes one to fill in.
-    :param data: The path of a table, a DataFrame, a Dataset or a DataArray.
+    :param data: The path of a table, a DataFrame, a Dataset, a DataArray, or arrays by name.
     :return: Both, for `napinn.fit`.
     :raises InputError: if a file cannot be read or they do not fit together; the message names the entry, or row and
         column, and the remedy.
@@ -43,7 +45,8 @@ def read_problem(path: str | Path, data: Source) -> tuple[Problem, Readings]:
 def read_readings(data: Source, problem: Problem, columns: Columns | None = None) -> Readings:
     """Readings of a problem.
 
-    :param data: The path of a file (.csv, .tsv, .parquet, .nc, .npz, .mat), a DataFrame, a Dataset or a DataArray.
+    :param data: The path of a file (.csv, .tsv, .parquet, .nc, .npz, .mat), a DataFrame, a Dataset, a DataArray, or
+        arrays by name: all of one shape, or coordinates of a grid and fields on it, with one axis for each coordinate.
     :param problem: Whose coordinates and fields are looked for.
     :param columns: Which column is which; the default takes every name as it is.
     :return: One reading for every cell that holds a number.
@@ -71,9 +74,11 @@ def sheet_of(file: ProblemFile, data: Source, source: str) -> Sheet:
     return _sheet(data, file.wanted_columns())
 
 
-def _sheet(data: Source, wanted: set[str]) -> Sheet:
+def _sheet(data: Any, wanted: set[str]) -> Sheet:
     if isinstance(data, str | Path):
         return read_file(Path(data), wanted)
+    if isinstance(data, Mapping) and not hasattr(data, "dims"):
+        data = _table_of(data)
     if isinstance(data, pd.DataFrame):
         named = any(name is not None for name in data.index.names)
         return Sheet(data.reset_index() if named else data)
@@ -81,9 +86,33 @@ def _sheet(data: Source, wanted: set[str]) -> Sheet:
 
     if isinstance(data, xr.Dataset):
         return Sheet(rows_of_dataset(data, wanted))
+    if not isinstance(data, xr.DataArray):
+        raise InputError(
+            f"readings cannot be read from {type(data).__name__}; give a path, a DataFrame, an xarray Dataset, or "
+            "arrays by name, as {'t': t, 'u': u}."
+        )
     if data.name is None:
         raise InputError("the DataArray has no name; give it the name of its field, as array.rename('u').")
     return Sheet(rows_of_dataset(data.to_dataset(), wanted))
+
+
+def _table_of(arrays: Mapping[str, Any]) -> pd.DataFrame:
+    """Rows from arrays of one shape, or from a grid: arrays that are its coordinates, in order, and fields on it."""
+    held = {str(name): np.asarray(array) for name, array in arrays.items()}
+    shapes = {array.shape for array in held.values()}
+    if len(shapes) == 1:
+        return pd.DataFrame({name: array.reshape(-1) for name, array in held.items()})
+    axes = [name for name, array in held.items() if array.ndim == 1]
+    sizes = tuple(len(held[name]) for name in axes)
+    odd = next((name for name, array in held.items() if name not in axes and array.shape != sizes), None)
+    if odd is not None or len(axes) == len(held):
+        named = odd or axes[-1]
+        raise InputError(
+            f"the array '{named}' has the shape {held[named].shape}; give arrays of one shape, or coordinates "
+            f"({', '.join(axes)}: {sizes}) and fields of the shape that these span, in this order."
+        )
+    mesh = dict(zip(axes, np.meshgrid(*(held[name] for name in axes), indexing="ij"), strict=True))
+    return pd.DataFrame({name: mesh.get(name, array).reshape(-1) for name, array in held.items()})
 
 
 def _name(data: Source) -> str:
