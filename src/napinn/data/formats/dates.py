@@ -6,8 +6,8 @@ import pandas as pd
 
 LOOKED_AT = 200
 """Rows by which the columns are known."""
-_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
-_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?(\s*[AaPp][Mm])?")
+_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", re.ASCII)
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?(\s*[AaPp][Mm])?", re.ASCII)
 
 
 def with_joined_dates(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -32,9 +32,9 @@ def with_joined_dates(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 def _columns_like(table: pd.DataFrame, kind: re.Pattern[str]) -> list[str]:
     """Columns whose filled cells are all of one kind."""
     found = []
-    for column in table.columns:
-        cells = table[column].head(LOOKED_AT).dropna().str.strip()
-        cells = cells[cells != ""]
-        if len(cells) and cells.str.fullmatch(kind).all():
+    # As plain text: a table may have thousands of columns, and pandas takes a millisecond for each.
+    for column, cells in zip(table.columns, table.head(LOOKED_AT).to_numpy(dtype=object).T, strict=True):
+        filled = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
+        if filled and all(map(kind.fullmatch, filled)):
             found.append(column)
     return found
