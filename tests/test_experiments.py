@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import math
 import os
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from napinn.engines.network.training import FixedCost, Method, PhaseKind
 from napinn.errors import InputError, StorageError
-from napinn.studies.jobs import JobOutcome, Status
+from napinn.studies.jobs import JobOutcome, Status, local
 from napinn.studies.paper.cases import SLICE_SIDE, Case, injected_density, packed, unpacked
 from napinn.studies.paper.catalogue import OF_SPLINES, OF_STEPS, catalogue, left_out
 from napinn.studies.paper.presets import PRESETS
@@ -31,10 +32,11 @@ COLUMNS = [
 def smoke(tmp_path_factory):
     """All studies at the smallest preset. Workers of one run share a folder, and so each fit is made by one of them.
 
-    One process fits: fits within a process share compiled programs, and the other core runs other tests."""
+    One process fits all: fits within a process share compiled programs, and the other core runs other tests."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke-studies"
-    with open(folder.with_suffix(".lock"), "w") as turn:
+    with open(folder.with_suffix(".lock"), "w") as turn, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "LONG_ENOUGH", math.inf)
         fcntl.flock(turn, fcntl.LOCK_EX)
         return folder, reproduce("all", "smoke", folder, workers=1)
 
@@ -84,11 +86,11 @@ def test_an_unfinished_study_says_so(tmp_path, smoke):
 
 def test_a_part_of_a_study_is_run_alone_and_written_beside_what_is_finished(tmp_path, smoke):
     folder, _ = smoke
-    before = next(case for case in STUDIES["backbones"].cases(PRESETS["smoke"]) if case.label == "kan/pinn")
+    before = next(case for case in STUDIES["backbones"].cases(PRESETS["smoke"]) if case.label == "fls/pinn")
     (tmp_path / "fits").mkdir()
     (tmp_path / "fits" / before.job().name).symlink_to(folder / "fits" / before.job().name)
     (written,) = reproduce("backbones", "smoke", tmp_path, matching="allen_cahn/mlp/p*/15")
-    assert sorted(pd.read_csv(written.files[0])["label"]) == ["kan/pinn", "mlp/pinn"]
+    assert sorted(pd.read_csv(written.files[0])["label"]) == ["fls/pinn", "mlp/pinn"]
     assert (written.fits, written.expected) == (2, 4)
     with pytest.raises(
         InputError, match="no fit here is called 'allen_cahn/mlb/pinn'; did you mean 'allen_cahn/mlp/pinn'"

@@ -1,5 +1,7 @@
 """Methods: what each recipe promises, and that every part combines with every other."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,29 +34,43 @@ from napinn.storage.settings import decode, encode
 TOGETHER = dict(warm_up=0, law_steps=0)
 SMALL = dict(backbone=MLP(12, 2), collocation_batch=32, reading_batch=64, optimiser=Adam(5e-3), log_every=500)
 
+FEW_POINTS = dict(collocation_batch=16, reading_batch=32, **TOGETHER)
+
 SMALL_EBM = EBM(width=8, depth=1, nodes=64)
 DENSITIES = (SMALL_EBM, GMM(), KDE(size=64))
 LOSSES = (Squared(), Absolute(), QGaussian(2.9), Huber(1.0))
 NETWORKS = (MLP(6, 1), FLS(6, 1), QRes(6, 1), PirateNet(6, 1, embedding=8), KAN(4, 1, intervals=3), BayesianMLP(6, 1))
 
 
+@pytest.fixture(scope="module")
+def begun(decay_problem, decay_readings):
+    """Data, and a state that is about to enter its first phase, which no density has a part in yet."""
+
+    @functools.cache
+    def of(backbone, dtype):
+        data, _ = prepare_data(decay_problem, decay_readings, dtype)
+        method = na_pinn(50, backbone=backbone, **FEW_POINTS)
+        frame = frame_of(decay_problem, decay_readings, method, dtype)
+        start = jax.jit(lambda key: begin(method, initial(decay_problem, method, frame, key), key))
+        return data, start(jax.random.key(0))
+
+    return of
+
+
 @pytest.mark.parametrize("density", range(len(DENSITIES)), ids=lambda number: type(DENSITIES[number]).__name__)
 @pytest.mark.parametrize("network", range(len(NETWORKS)), ids=lambda number: type(NETWORKS[number]).__name__)
-def test_every_density_and_loss_trains_with_every_backbone(network, density, decay_problem, decay_readings):
+def test_every_density_and_loss_trains_with_every_backbone(network, density, decay_problem, begun):
     """Fifty joint steps: every number stays finite, and network, coefficient and law all move.
 
     Each backbone meets each loss once, with one of the densities, so chosen that every two parts meet somewhere. The
     density that compiles quickest meets two."""
     losses_met = [LOSSES[(network + more) % len(LOSSES)] for more in ((0,), (1, 2), (3,))[density]]
     backbone, density = NETWORKS[network], DENSITIES[density]
-    parts = dict(estimator=density, backbone=backbone, collocation_batch=16, reading_batch=32, warm_up=0, law_steps=0)
+    parts = dict(estimator=density, backbone=backbone, **FEW_POINTS)
     weight = 1e-6 if isinstance(backbone, BayesianMLP) else 0.0
     with jax.enable_x64(False):
         dtype = jnp.dtype(jnp.float32)
-        data, _ = prepare_data(decay_problem, decay_readings, dtype)
-        method = na_pinn(50, divergence_weight=weight, **parts)
-        frame = frame_of(decay_problem, decay_readings, method, dtype)
-        start = jax.jit(lambda key: begin(method, initial(decay_problem, method, frame, key), key))(jax.random.key(0))
+        data, start = begun(backbone, dtype)
         for loss in losses_met:
             method = na_pinn(50, divergence_weight=weight, loss=loss, **parts)
             state = enter(method, method.phases[-1], start, data)

@@ -90,7 +90,7 @@ def _engines(preset: Preset, benchmark: str, ratio: float) -> Iterator[Case]:
 
 def backbones(preset: Preset) -> Iterator[Case]:
     for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
-        for backbone in ("mlp", "kan") if preset.name == "smoke" else ("mlp", "kan", "fls", "qres", "piratenet"):
+        for backbone in ("mlp", "fls") if preset.name == "smoke" else ("mlp", "kan", "fls", "qres", "piratenet"):
             for name, make in (("pinn", pinn), ("na_pinn", na_pinn)):
                 yield from _case(preset, f"{backbone}/{name}", benchmark, _ratio(preset, 0.1), make, backbone=backbone)
 
