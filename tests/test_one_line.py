@@ -70,6 +70,14 @@ def test_columns_that_name_their_places_are_one_field_at_places_x():
     assert (apart.fields, apart.sensors) == (["T_10cm", "T_25cm"], {})
 
 
+def test_columns_that_may_be_sensors_are_pointed_out():
+    wide, placed = table("t", "P1", "P2"), table("t", "x", "P1", "P2")
+    with pytest.raises(InputError, match=r"'h_xx' is not a column.*give their places in a problem file: napinn init"):
+        deduce(ProblemTexts(("h_t = D*h_xx",), ("D",)), wide, "r.csv")
+    with pytest.raises(InputError, match=r"'h_zz' is not a column.*add --unknown h_zz\.$"):
+        deduce(ProblemTexts(("h_t = D*h_zz",), ("D",)), placed, "r.csv")
+
+
 def test_what_a_logger_writes_for_no_reading_is_understood():
     frame = table("t", "u", rows=9)
     frame.loc[:2, "u"] = -9999.0
@@ -109,7 +117,6 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
             ProblemTexts(("N_t = 0*N",)),
             "r.csv has no column 'N' (columns here: x, t, u, note); write the equation with",
         ),
-        (ProblemTexts(("h_tt = k*h_yy",), ("k",)), "if the columns are sensors of one quantity, give their places in"),
         (ProblemTexts(("u_t = D*u_xx",)), "'D' is not a column of r.csv (x, t, u, note) and not named as an unknown"),
         (
             ProblemTexts(("u_time = 0*u",)),

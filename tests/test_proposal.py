@@ -419,6 +419,14 @@ def test_values_that_loggers_write_for_no_reading_are_listed_and_single_ones_are
     assert [len(proposed(table)[1].of_field(index)) for index in (0, 1)] == [7, 10]
 
 
+def test_quality_flags_of_a_column_are_no_field():
+    table = pd.DataFrame({"t": [0.0, 1.0, 2.0], "h": [1.0, 2.0, 3.0], "h_qc": [1, 1, 4]})
+    problem, readings = proposed(table)
+    assert problem.fields == ("h",)
+    assert readings.flags is not None
+    assert proposed(table.rename(columns={"h_qc": "b_qc"}))[0].fields == ("h", "bqc")
+
+
 def test_a_mistyped_number_is_not_taken_for_a_word():
     table = pd.DataFrame({"t": range(5), "u": ["1.5", "1x5", "1.6", "1.7", "over"], "v": 1.0})
     with pytest.raises(InputError, match=r"row 3, column 'u': expected a finite number, found '1x5' \(2 such cells\)"):

@@ -30,8 +30,6 @@ USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
 _NAME = re.compile(r"[^\W\d]\w*")
 _PLAIN_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()")
 """A name that is not called as a function."""
-_LIKE_A_DERIVATIVE = re.compile(r"\w+_[a-z]{1,2}")
-_OR_SENSORS = "; if the columns are sensors of one quantity, give their places in a problem file: napinn init "
 _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
 
 
@@ -65,7 +63,8 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
     if stations:
         columns = [*(column for column in columns if column not in stations), "x", *proposed.fields]
     renamed = _short_names(proposed, columns) if _unexplained(equations, known, columns) else {}
-    fields, coordinates = _roles(equations, known, [*columns, *renamed], shown, source)
+    remedy = _sensors_remedy(proposed, source)
+    fields, coordinates = _roles(equations, known, [*columns, *renamed], shown, source, remedy)
     renamed = {name: column for name, column in renamed.items() if name in fields | coordinates}
     columns = [name for name in (*columns, *renamed) if name not in renamed.values()]
     coordinates |= {name for name in columns if name in {*table.columns} & USUAL - fields and table[name].nunique() > 1}
@@ -79,7 +78,7 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
         absent = listed(f"'{name}'" for name in sorted(fields))
         raise InputError(
             f"{source} has no column {absent} (columns here: {listed(shown)}); "
-            f"write the equation with the names of columns{_OR_SENSORS}{source}."
+            f"write the equation with the names of columns{remedy}."
         )
     content = {
         "name": source,
@@ -96,6 +95,13 @@ def deduce(texts: ProblemTexts, table: pd.DataFrame, source: str) -> ProblemFile
         "sensors": stations,
     }
     return parse_problem(content, "the command line")
+
+
+def _sensors_remedy(proposed: Roles, source: str) -> str:
+    """What else may be meant where several quantities are measured in time alone."""
+    if len(proposed.fields) < 2 or list(proposed.coordinates) != [proposed.time]:
+        return ""
+    return f"; if the columns are sensors of one quantity, give their places in a problem file: napinn init {source}"
 
 
 def _short_names(proposed: Roles, columns: Sequence[str]) -> dict[str, str]:
@@ -178,9 +184,9 @@ def _number(text: str, whole: str) -> float:
 
 
 def _roles(
-    equations: Sequence[str], known: set[str], columns: Sequence[str], shown: Sequence[str], source: str
+    equations: Sequence[str], known: set[str], columns: Sequence[str], shown: Sequence[str], source: str, remedy: str
 ) -> tuple[set[str], set[str]]:
-    """Which names are fields and which are coordinates; a refusal lists the columns `shown`."""
+    """Which names are fields and which are coordinates; a refusal lists the columns `shown` and ends in the remedy."""
     fields: set[str] = set()
     coordinates: set[str] = set()
     for text in equations:
@@ -208,8 +214,7 @@ def _roles(
             )
         raise InputError(
             f"'{unexplained[0]}' is not a column of {source} ({listed(shown)}) and not named as an unknown; "
-            f"correct it or add --unknown {unexplained[0]}"
-            + (f"{_OR_SENSORS}{source}." if _LIKE_A_DERIVATIVE.fullmatch(unexplained[0]) else ".")
+            f"correct it or add --unknown {unexplained[0]}" + (f"{remedy}." if "_" in unexplained[0] else ".")
         )
     for name in bare - fields - coordinates:
         if name in columns:

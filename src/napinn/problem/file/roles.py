@@ -24,6 +24,7 @@ from napinn.data.readings import (
 )
 from napinn.data.readings.axes import PLACE_NAMES
 from napinn.data.readings.cells import TIME_WORDS, numbers_if_all, readings_in
+from napinn.data.readings.given_flags import OF_ONE
 from napinn.problem.equations import RESERVED
 from napinn.problem.file.entries import FIRST_READING
 from napinn.problem.units import UnitSystem
@@ -104,6 +105,9 @@ def roles_of(table: pd.DataFrame) -> Roles:
         if _counts_rows(column, cells):
             continue
         if column in ADDED_COLUMNS or column == special.sigma or column.endswith("_" + special.sigma):
+            continue
+        if column.endswith(OF_ONE) and column.removesuffix(OF_ONE) in table.columns:
+            roles.ignored.append(column)
             continue
         if roles.sensor is None and _names_sensors(plain, table[column]):
             roles.sensor = column
