@@ -29,9 +29,9 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "ebm": Case(EBM(), 5_000, 0.04),
-    "ebm_compressed": Case(Compressed(EBM(low=-15.0, high=15.0)), 3_000, 0.06),
-    "gmm": Case(GMM(), 3_000, 0.15),
+    "ebm": Case(EBM(), 2_500, 0.04),
+    "ebm_compressed": Case(Compressed(EBM(low=-15.0, high=15.0)), 2_000, 0.06),
+    "gmm": Case(GMM(), 1_500, 0.15),
     "kde": Case(KDE(), 20, 0.21),
     "kde_modes": Case(KDE(bandwidth=CrossValidated()), 20, 0.08),
 }
