@@ -80,6 +80,33 @@ def varying_rod(seed: int) -> dict[str, Any]:
     }
 
 
+def source(x: np.ndarray, t: np.ndarray | float) -> np.ndarray:
+    """A warm spot that travels along the rod and fades."""
+    return 8.0 * np.exp(-(((x - 0.3 - 0.4 * t) / 0.15) ** 2) - ((t - 0.5) / 0.3) ** 2)
+
+
+def varying_source(seed: int) -> dict[str, Any]:
+    """15 sensors, a source that is an unknown function of place and time."""
+    times, places = np.linspace(0.0, 1.0, 60), np.linspace(0.0, 1.0, 15)
+
+    def rates(t: float, u: np.ndarray, x: np.ndarray) -> np.ndarray:
+        inner = 0.1 * np.diff(u, 2) / (x[1] - x[0]) ** 2 + source(x[1:-1], t)
+        return np.concatenate([[0.0], inner, [0.0]])
+
+    varying = {"q": napinn.VaryingUnknown(("x", "t"))}
+    problem = napinn.Problem(BOX, ("T",), ("T_t = 0.1*T_xx + q",), varying=varying)
+    result, seconds = fitted(problem, table(rod(rates, times, places), places, times, seed))
+    x, t = (axis.ravel() for axis in np.meshgrid(np.linspace(0.0, 1.0, 41), np.linspace(0.0, 1.0, 41)))
+    where, truth, found = np.stack([x, t], axis=1), source(x, t), result.functions["q"]
+    low, high = found.band(where)
+    return {
+        "error": float(np.linalg.norm(found(where) - truth) / np.linalg.norm(truth)),
+        "inside_band": float(np.mean((low <= truth) & (truth <= high))),
+        "status": result.status.name,
+        "processor_seconds": seconds,
+    }
+
+
 def switched_source(seed: int) -> dict[str, Any]:
     """10 sensors, a uniform source that is switched on at a time drawn from the seed."""
     switched = float(np.random.default_rng(100 + seed).uniform(0.2, 0.8))
@@ -146,6 +173,7 @@ def provenance() -> dict[str, str]:
 
 PARTS = {
     "varying_rod": lambda: [varying_rod(seed) for seed in range(5)],
+    "varying_source": lambda: [varying_source(seed) for seed in range(2)],
     "switched_source": lambda: [switched_source(seed) for seed in range(3)],
     "profile_intervals": lambda: {
         name: {"held": sum(each[name] for each in cases), "of": len(cases)}

@@ -9,7 +9,7 @@ import pytest
 
 import napinn
 from napinn import VaryingUnknown
-from napinn.engines.splines.model import SplineModel
+from napinn.engines.splines.model import EARLIER_CELLS, SplineModel, _functions
 from napinn.errors import InputError
 from napinn.field.splines.functions import Bases, function_space
 from napinn.problem.file import parse_problem
@@ -17,6 +17,7 @@ from napinn.report import plot, unknown_figures
 from napinn.report.function_charts import function_charts
 from napinn.report.html import report_html
 from napinn.results.functions import FoundFunction
+from napinn.storage.arrays import saved_arrays
 
 
 def rate(t: np.ndarray) -> np.ndarray:
@@ -82,6 +83,35 @@ def test_a_function_of_two_coordinates_is_drawn_beside_its_band(smooth: napinn.F
     assert "half width of the 95 % band" in right.get_title(loc="left")
     charts = function_charts(result)
     assert [chart.title for chart in charts] == ["k along x and t", "Half width of the 95 % band of k"]
+
+
+@pytest.mark.parametrize("cells", [EARLIER_CELLS, None])
+def test_a_function_of_two_coordinates_is_restored_also_with_the_cells_of_earlier_runs(
+    cells: int | None, tmp_path: Path
+) -> None:
+    box = {"x": (0.0, 1.0), "t": (0.0, 4.0)}
+    problem = napinn.Problem(box, ("u",), ("u_t = k*u_xx",), varying={"k": VaryingUnknown(("x", "t"))})
+    space = function_space(("x", "t"), list(box.values()), False, False, cells)
+    rows = np.concatenate([np.linspace(0.0, 1.0, space.size)[None, :], np.eye(space.size), np.eye(space.size)])
+    np.savez(tmp_path / "model.npz", **{"function.k": rows})
+    with saved_arrays(tmp_path / "model.npz") as saved:
+        found = _functions(problem, saved)["k"]
+    place = np.array([[0.3, 1.7]])
+    assert found(place) == pytest.approx(space.basis(place) @ rows[0])
+
+
+def test_ten_cells_along_each_of_two_coordinates_follow_two_spots() -> None:
+    x, t = (axis.ravel() for axis in np.meshgrid(np.linspace(0.0, 1.0, 41), np.linspace(0.0, 1.0, 41)))
+    spots = 3.0 * np.exp(-(((x - 0.6) / 0.12) ** 2) - ((t - 0.4) / 0.125) ** 2)
+    spots += 1.2 * np.exp(-(((x - 0.25) / 0.1) ** 2) - ((t - 0.75) / 0.15) ** 2)
+
+    def missed(cells: int | None) -> float:
+        basis = function_space(("x", "t"), [(0.0, 1.0)] * 2, False, False, cells).basis(np.stack([x, t], axis=1))
+        rest = spots - basis @ np.linalg.lstsq(basis, spots, rcond=None)[0]
+        return float(np.linalg.norm(rest) / np.linalg.norm(spots))
+
+    assert missed(None) < 0.05
+    assert missed(EARLIER_CELLS) > 0.15
 
 
 @pytest.mark.parametrize("positive", [False, True])

@@ -208,6 +208,8 @@ MOST_DEGREE = 20
 """More than any equation that napinn reads can need."""
 
 
+EARLIER_CELLS = 6
+"""Of a smooth function along each of two coordinates, in models that were saved before there were more."""
 USUAL_TOLERANCE = 1e-3
 """Of models that were saved before the tolerance was."""
 
@@ -218,6 +220,9 @@ def _functions(problem: Problem, saved: SavedArrays) -> dict[str, FoundFunction]
     for name, varying in problem.varying.items():
         ranges = [problem.coordinates[axis] for axis in varying.of]
         space = function_space(varying.of, ranges, varying.positive, varying.steps)
+        earlier = function_space(varying.of, ranges, varying.positive, varying.steps, EARLIER_CELLS)
+        if saved.any_shape(f"function.{name}").shape[-1:] == (earlier.size,) and len(varying.of) > 1:
+            space = earlier
         rows = _checked(saved, f"function.{name}", (1 + 2 * space.size, space.size))
         found[name] = FoundFunction(space, rows[0], rows[1 : 1 + space.size], rows[1 + space.size :])
     return found

@@ -51,7 +51,7 @@ def natural_sizes(system: System, state: State) -> np.ndarray:
     task = system.task
     absent = system.residuals(state.coefficients, np.zeros(len(task.unknowns)))
     found = {}
-    for name in task.unknowns:
+    for name, expected in zip(task.unknowns, box_sizes(task), strict=True):
         sizes = []
         for residual in absent:
             slope, rest = residual.unknowns.get(name), residual.value
@@ -60,6 +60,9 @@ def natural_sizes(system: System, state: State) -> np.ndarray:
             if slope is None or not np.any(slope) or at_rest(task, residual):
                 continue
             ratio = np.sqrt(np.mean(rest**2) / max(float(np.mean(slope**2)), np.finfo(float).tiny))
+            # So is the derivative of a hidden field that the unknown multiplies.
+            if AT_REST * ratio**2 > expected**2:
+                continue
             sizes.extend([float(ratio)] if np.isfinite(ratio) and ratio > 0.0 else [])
         found |= {name: min(sizes)} if sizes else {}
 

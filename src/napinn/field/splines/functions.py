@@ -11,9 +11,11 @@ import numpy as np
 
 from napinn.field.splines.axis import Axis, uniform_axis
 
-SMOOTH_CELLS = {1: 20, 2: 6}
+SMOOTH_CELLS = {1: 20, 2: 10}
 """Along each coordinate, by how many there are. A penalty keeps the function smooth, so cells need only be enough for
-the detail that readings through an equation can show."""
+the detail that readings through an equation can show. With too few the band is too narrow as well: it does not know
+what the cells cannot follow. Of a source of two spots, each an eighth of the box wide, 6 cells miss 22 % at best and 10
+cells 3 %."""
 STEP_CELLS = 100
 """Along the coordinate of a function with jumps, whose places are then known to a hundredth of its range."""
 SMOOTH_DEGREE = 3
@@ -106,7 +108,11 @@ class Bases:
 
 
 def function_space(
-    names: tuple[str, ...], ranges: Sequence[tuple[float, float]], positive: bool, steps: bool
+    names: tuple[str, ...],
+    ranges: Sequence[tuple[float, float]],
+    positive: bool,
+    steps: bool,
+    smooth_cells: int | None = None,
 ) -> FunctionSpace:
     """The space in which an unknown function is sought.
 
@@ -114,8 +120,9 @@ def function_space(
         names: its coordinates.
         ranges: low and high end of each.
         positive: whether it is the exponential of a spline.
-        steps: whether it is constant but for jumps."""
-    cells, degree = (STEP_CELLS, 0) if steps else (SMOOTH_CELLS[len(names)], SMOOTH_DEGREE)
+        steps: whether it is constant but for jumps.
+        smooth_cells: along each coordinate, where it has no jumps; by default as many as are usual."""
+    cells, degree = (STEP_CELLS, 0) if steps else (smooth_cells or SMOOTH_CELLS[len(names)], SMOOTH_DEGREE)
     axes = tuple(uniform_axis(low, high, cells, degree) for low, high in ranges)
     return FunctionSpace(names, axes, positive)
 
