@@ -53,6 +53,8 @@ def value(text: str, **known: float) -> float:
         ("sqrt(abs(x))", {"x": -4.0}, 2.0),
         ("nu*(u_xx + u_yy)", {"nu": 0.5, "u_xx": 2.0, "u_yy": 4.0}, 3.0),
         ("d(u, y, x)", {"u_xy": 7.0}, 7.0),
+        ("d(u**nu, x)", {"u": 2.0, "u_x": 3.0, "nu": 2.5}, 2.5 * 2.0**1.5 * 3.0),
+        ("d(u**omega, x)", {"u": 2.0, "u_x": 3.0}, 8.0 * 2.0**7 * 3.0),
     ],
 )
 def test_text_means_what_it_says(text, known, expected):
@@ -173,6 +175,7 @@ def test_signs_of_books_and_text_processors_are_read(text):
         ("u_t = sin(x, y)", "takes 1 argument"),
         ("u_t = d(w, x)", "'w' is not a field"),
         ("u_t = d(u, z)", "'z' is not a coordinate"),
+        ("u_t = d(2**u, x)", "powers with a constant exponent"),
         ("u_t = d(u)", "d(field, coordinate"),
         ("u_t = u[0]", "is not part of an equation"),
         ("u_t = __import__('os').system('true')", "is not part of an equation"),

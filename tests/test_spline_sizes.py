@@ -100,3 +100,18 @@ def test_the_finest_start_has_no_more_functions_than_readings_support(readings: 
     starts = finest(task, start)
     assert set(starts) == (set(FINEST_STIFFNESS) if doublings else set())
     assert all(each.cells == (start.cells[0] * 2**doublings,) for each in starts.values())
+
+
+def test_an_unknown_that_multiplies_the_derivative_of_a_hidden_field_has_a_size() -> None:
+    """Depth of shallow water, of which gauges see the surface and nobody the current: two waves that run apart."""
+    depth, gravity = 2.0, 9.81
+    speed = np.sqrt(depth * gravity)
+    x, t = (each.ravel() for each in np.meshgrid(np.linspace(0.5, 9.5, 12), np.linspace(0.0, 0.9, 40), indexing="ij"))
+    surface = sum(0.5 * np.exp(-(((x - 5.0 - way * speed * t) / 1.5) ** 2)) for way in (-1.0, 1.0))
+    table = pd.DataFrame({"x": x, "t": t, "e": surface + 0.01 * np.random.default_rng(0).normal(size=len(x))})
+    problem = Problem(
+        {"x": (0.0, 10.0), "t": (0.0, 0.9)}, ("e",), ("e_t = -H*u_x", "u_t = -9.81*e_x"), {"H": Unknown()},
+        hidden=("u",),
+    )  # fmt: skip
+    result = napinn.fit(problem, read_table(table, ("x", "t"), ("e",)), METHODS["splines"].make())
+    assert result.unknowns["H"] == pytest.approx(depth, rel=0.02)

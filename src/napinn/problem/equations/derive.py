@@ -43,10 +43,13 @@ def derived(node: Expression, axis: str, partial: Callable[[str, tuple[str, ...]
         case Power(base, Number(exponent)):
             inner = derived(base, axis, partial)
             return _times(Number(exponent), Power(base, Number(exponent - 1.0)), inner)
+        case Power(base, exponent) if derived(exponent, axis, partial) == ZERO:
+            inner = derived(base, axis, partial)
+            return _times(exponent, Power(base, Sum(((1, exponent), (-1, ONE)))), inner)
         case Call(function, (argument,)) if function in CHAIN:
             return _times(CHAIN[function](argument), derived(argument, axis, partial))
     raise InputError(
-        "only sums, products, powers with a number and smooth functions have a derivative as an expression"
+        "only sums, products, powers with a constant exponent and smooth functions have a derivative as an expression"
     )
 
 
