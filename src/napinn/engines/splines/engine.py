@@ -149,7 +149,11 @@ class Engine:
         level, least, most = best.level, best.least, MOST[self.task.dimensions]
         system, tolerance = level.system.with_points(3), level.tolerance
         units = measured_units(system, level.state, least)
-        state = solve(system, units, tolerance, level.state, steps=FIELD_STEPS, free=False).state
+        try:
+            state = solve(system, units, tolerance, level.state, steps=FIELD_STEPS, free=False).state
+        except NotPositiveError:
+            # Between the two points the field leaves the domain of a root or of a power.
+            return rebuilt(level, least)
         before = replace(level, system=system, equation_cost=np.inf)
         descent = Descent("three points", least, most, self._report, self.journal)
         level = descent.run(system, state, tolerance, tolerance, before, float(level.state.sigma[0]))
