@@ -538,13 +538,11 @@ def rods_bound() -> Iterator[str]:
 def discrepancy() -> Iterator[str]:
     """How often right and wrong equations are called wrong, by kind of problem."""
     kinds = json.loads((RESULTS / "discrepancy.json").read_text(encoding="utf-8"))["summary"]
-    yield "| kind | shaped the rule | wrong equation called wrong | right equation called wrong |"
-    yield "|---|---|---|---|"
+    yield "| kind | shaped the rule | wrong equation called wrong | doubted before | right one called wrong |"
+    yield "|---|---|---|---|---|"
     for kind in kinds.values():
-        counts = [
-            f"{kind[each]['called_wrong']} of {kind[each]['seeds']}" if each in kind else "–"
-            for each in ("wrong", "right")
-        ]
+        asked = (("wrong", "called_wrong"), ("wrong", "doubted_before"), ("right", "called_wrong"))
+        counts = [f"{kind[each][what]} of {kind[each]['seeds']}" if each in kind else "–" for each, what in asked]
         yield f"| {kind['told']} | {'yes' if kind['shaped_the_rule'] else 'no'} | " + " | ".join(counts) + " |"
 
 
@@ -559,6 +557,11 @@ def unknowns() -> Iterator[str]:
     held = f"{100 * least:.0f} % of places or more inside the band"
     said = f"relative error {100 * worst:.1f} % or less, {held} ({len(rods)} seeds)"
     yield f"| conductivity with a factor of four, 20 sensors, 10 % gross errors | {said} | 10 %, 90 % |"
+    maps = found["varying_source"]
+    off = ", ".join(f"{100 * each['error']:.1f} %" for each in maps)
+    inside = ", ".join(f"{100 * each['inside_band']:.0f} %" for each in maps)
+    said = f"relative error {off}; {inside} of places inside the band (two seeds)"
+    yield f"| source of place and time, 15 sensors, 10 % gross errors | {said} | –, 90 % |"
     away = max(each["share_of_record"] for each in switches)
     within = f"within {100 * away:.1f} % of the record ({len(switches)} seeds)"
     yield f"| time of a source that is switched on | {within} | 2 % |"
