@@ -28,7 +28,8 @@ from napinn.field.backbones import MLP
 from napinn.noise.density import EBM
 problem = Problem({"t": (0.0, 3.0)}, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3)})
 table = pd.read_csv(sys.argv[1])
-parts = {"backbone": MLP(16, 2), "estimator": EBM(width=8, depth=1, nodes=64), "collocation_batch": 64, "reading_batch": 128, "unknowns_rate": 5.0}
+small = {"backbone": MLP(16, 2), "estimator": EBM(width=8, depth=1, nodes=64)}
+parts = {**small, "collocation_batch": 64, "reading_batch": 128, "unknowns_rate": 5.0}
 result = fit(problem, read_table(table, ("t",), ("u",)), na_pinn(1200, equation_weight=10.0, **parts))
 print(result.unknowns["k"], int(result.flagged[::10].sum()), int(result.flagged.sum()))
 """
