@@ -34,6 +34,7 @@ from napinn.engines.network import methods  # noqa: E402
 from napinn.engines.network.methods import na_pinn  # noqa: E402
 from napinn.engines.network.training import Method, loop  # noqa: E402
 from napinn.field.backbones import MLP  # noqa: E402
+from napinn.noise.density import EBM  # noqa: E402
 from napinn.problem import Problem, Unknown  # noqa: E402
 from napinn.results.result import FitResult  # noqa: E402
 from napinn.runs.folder import load, save  # noqa: E402
@@ -76,8 +77,9 @@ def small_method() -> Callable[..., Method]:
     """naPINN on a network small enough for a test."""
 
     def make(steps: int = 600, **parts: object) -> Method:
-        sizes = {"backbone": MLP(16, 2), "collocation_batch": 64, "reading_batch": 128, "log_every": 50}
-        return na_pinn(steps, **{**sizes, **parts})  # pyright: ignore[reportArgumentType]
+        networks = {"backbone": MLP(16, 2), "estimator": EBM(width=8, depth=1, nodes=64)}
+        sizes = {"collocation_batch": 64, "reading_batch": 128, "log_every": 50}
+        return na_pinn(steps, **{**networks, **sizes, **parts})  # pyright: ignore[reportArgumentType]
 
     return make
 

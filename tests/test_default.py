@@ -12,18 +12,21 @@ import pytest
 from napinn.data.readings import read_table
 from napinn.engines.catalogue import METHODS
 from napinn.engines.fitting import fit
-from napinn.engines.network.methods import law_pinn, na_pinn
+from napinn.engines.network.methods import compressed, law_pinn, na_pinn
 from napinn.engines.network.model import network_of
 from napinn.engines.network.objective import unknown_values
 from napinn.engines.network.training import SOAP, loop, prepare_data
 from napinn.engines.network.training.data import ENOUGH_TO_HOLD_OUT, draw
 from napinn.field.backbones import MLP
+from napinn.noise.density import EBM
 from napinn.noise.likelihood import Likelihood
 from napinn.problem import Problem, Unknown
 from napinn.results.recipe import decode_method
 from napinn.storage.settings import encode
 
-SMALL = dict(backbone=MLP(16, 2), collocation_batch=64, reading_batch=128, optimiser=SOAP(5e-3), log_every=500)
+SIZES = dict(backbone=MLP(16, 2), collocation_batch=64, reading_batch=128, optimiser=SOAP(5e-3), log_every=500)
+SMALL_EBM = EBM(width=8, depth=1, nodes=64)
+SMALL = dict(estimator=compressed(SMALL_EBM), **SIZES)
 
 
 def rod(count: int = 300, length: float = 1.0, time: float = 1.0, size: float = 1.0, offset: float = 0.0):
@@ -46,7 +49,7 @@ def heated(length: float, time: float) -> Problem:
 
 
 def test_the_heat_equation_cannot_hold_a_constant_and_the_anchor_does():
-    problem, readings, _, outlier = rod(1200)
+    problem, readings, _, outlier = rod(ENOUGH_TO_HOLD_OUT)
     result = fit(problem, readings, law_pinn(1500, law_steps=300, **SMALL))
     assert result.unknowns["D"] == pytest.approx(0.1, rel=0.2)
     # The noise has median zero and a deviation of about 0.1; least absolute deviations would sit 0.02 too high.
@@ -108,7 +111,7 @@ def test_every_method_survives_a_file(entry):
 
 
 def test_the_likelihood_works_inside_napinn_too(decay_problem, decay_readings):
-    method = na_pinn(400, loss=Likelihood(), **SMALL)
+    method = na_pinn(400, loss=Likelihood(), estimator=SMALL_EBM, **SIZES)
     result = fit(decay_problem, decay_readings, method)
     assert result.unknowns["k"] == pytest.approx(0.8, rel=0.1)
     values = unknown_values(decay_problem, network_of(result).learned)

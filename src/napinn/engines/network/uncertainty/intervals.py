@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from napinn.diagnostics.uncertainty.groups import groups_of
 from napinn.diagnostics.uncertainty.jackknife import Balance, Jackknife, JackknifeRows, jackknife
@@ -101,7 +101,7 @@ def _in_units(unknown: Unknown, raw: Array, unit: Array, error: float, half: flo
 
 def _half(error: float, freedom: float) -> float:
     """Half of the interval, in standard errors as Student's law has it."""
-    return float(student.isf(0.5 * (1.0 - LEVEL), freedom)) * error if np.isfinite(error) else np.inf
+    return -float(stdtrit(freedom, 0.5 * (1.0 - LEVEL))) * error if np.isfinite(error) else np.inf
 
 
 def _directions(tangent: Tangent, balance: Balance, by_group: Jackknife) -> list[Any]:

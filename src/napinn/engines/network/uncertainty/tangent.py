@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
-from scipy.stats import qmc
 
 from napinn.engines.network.compiled import owned_jit
 from napinn.engines.network.model import network_of
@@ -57,6 +56,9 @@ def tangent_of(result: FitResult, equation_factor: float, seed: int = 0) -> Tang
     problem, network = result.problem, network_of(result)
     method = network.method
     learned, law = _in_double((network.learned, network.law))
+    # Here, because scipy.stats takes a second to import and every fit of a network imports this module.
+    from scipy.stats import qmc
+
     data, place = prepare_data(problem, result.readings, jnp.dtype(jnp.float64), method.held_out, result.seed)
     flat = _Flat(problem, learned, seed)
     count = max(POINTS, 4 * flat.width)
