@@ -100,7 +100,7 @@ def stages(task: Task) -> list[tuple[str, float, Point]]:
     """What each stage of the schedule found, and when it ended."""
     meter, found = Meter(), []
     space = first_space(task, FIRST_CELLS, task.fields)
-    coefficients = smoothed(task, space, FIRST_ROUGHNESS_WEIGHT, meter)
+    coefficients = smoothed(task, space, FIRST_ROUGHNESS_WEIGHT, meter, np.ones(len(task.readings), bool))
     system = System(task, space, 2, np.ones(len(task.readings), bool), meter)
     first = np.zeros(len(task.unknowns))
     state = State(coefficients, first, np.zeros(len(task.noise_unit)), task.noise_unit, task.working_laws)

@@ -93,3 +93,19 @@ def test_sensors_are_judged_before_a_mesh_is_refined_for_the_cost_of_its_equatio
     used = engine._first_screened(Attempt("weak form", level, least, [])).level.system.used
     assert np.count_nonzero(~used) == left_out
     assert np.all(readings.sensors[~used] == "T7")
+
+
+def test_a_stuck_sensor_is_left_out_before_anything_is_fitted():
+    """Its readings have no noise, so a field that follows them exactly would be the likeliest."""
+    readings, _ = measured(1.0)
+    own = readings.sensors == "T7"
+    late = own & (readings.points[:, 1] > 2.0)
+    values = np.where(late, readings.values[np.flatnonzero(late)[0]], readings.values)
+    stuck = replace(readings, values=values)
+    judge = SensorJudge(Task(GROUND, stuck), 0.01)
+    # Any smooth field will do: here none at all.
+    assert np.array_equal(judge.stuck(np.zeros(800)), late & (np.cumsum(late) > 1))
+    assert not SensorJudge(Task(GROUND, readings), 0.01).stuck(np.zeros(800)).any()
+    result = napinn.fit(GROUND, stuck)
+    assert result.unknowns["a"] == pytest.approx(0.05, rel=0.05)
+    assert {one.sensor: one.verdict for one in result.verdicts if one.verdict.faulty} == {"T7": Verdict.STUCK}

@@ -124,7 +124,12 @@ def test_the_normal_equations_are_those_of_the_banded_matrix(always, law):
 
 def solved(task):
     """From the smoothed readings, until steps gain nothing."""
-    system, state = started(task, (5, 4), LEAST_SQUARES, lambda space: smoothed(task, space, 1e-3, Meter()))
+    system, state = started(
+        task,
+        (5, 4),
+        LEAST_SQUARES,
+        lambda space: smoothed(task, space, 1e-3, Meter(), np.ones(len(task.readings), bool)),
+    )
     state = replace(state, sigma=np.full(2, 0.02))
     return solve(system, measured_units(system, state), 0.1, state, steps=15, least_gain=1e-6)
 
@@ -149,7 +154,12 @@ def test_a_step_that_a_bound_stops_is_the_banded_one(always):
     # Bounds so near that the step would take D beyond one of them.
     unknowns = {"D": Unknown(0.05, low=0.049, high=0.0505), "k": Unknown(0.5)}
     task = Task(replace(whole.problem, unknowns=unknowns), whole.readings)
-    system, state = started(task, (4, 3), LEAST_SQUARES, lambda space: smoothed(task, space, 1e-3, Meter()))
+    system, state = started(
+        task,
+        (4, 3),
+        LEAST_SQUARES,
+        lambda space: smoothed(task, space, 1e-3, Meter(), np.ones(len(task.readings), bool)),
+    )
     units = measured_units(system, state)
     value = evaluate(system, units, TOLERANCE, state)
     free, direct = (_step(system, state, linearise(system, units, TOLERANCE, state, value, direct=each), 1e-6)

@@ -60,6 +60,27 @@ def suspects(
     return [numbers for _, numbers in sorted(found, key=lambda pair: -pair[0])]
 
 
+def stuck_readings(
+    problem: Problem, readings: Readings, predicted: np.ndarray, false_alarms: float = FALSE_ALARMS
+) -> np.ndarray:
+    """(n,): whether a reading repeats the one before it in a stretch in which its sensor is stuck. How often other
+    sensors repeat themselves decides, so a field that was smoothed without equations suffices.
+
+    Args:
+        problem: whose fields were measured.
+        readings: of all sensors.
+        predicted: (n,) the field at each reading.
+        false_alarms: the chance that any sensor is named although all are well."""
+    stuck = np.ones(len(readings), bool)
+    for number in range(len(problem.fields)):
+        records = records_of(readings, predicted, number)
+        chance = false_alarms / (TESTS * max(len(records), 1) * len(problem.fields))
+        # Of one sensor only the field says whether it should have moved.
+        rest = without_stuck(records, chance)[1] if len(records) > 1 else records
+        stuck[np.concatenate([record.numbers for record in rest])] = False
+    return stuck
+
+
 def _judge_field(records: list[SensorRecord], units: NumberUnits, chance: float) -> list[SensorVerdict]:
     stretches, rest = without_stuck(records, chance)
     judged = [number for number, record in enumerate(rest) if len(record) >= FEWEST_READINGS]

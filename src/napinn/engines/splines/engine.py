@@ -95,8 +95,7 @@ class Engine:
     def run(self) -> Fit:
         task = self.task
         most = MOST[task.dimensions]
-        start = self.start = choose_start(task, self.seed, most // task.fields, self.meter)
-        self.starts.find_first(start)
+        start = self.start = self._first_start(most // task.fields)
         attempts = self.starts.attempts(start, min(MOST_AT_FIRST * task.independent_fields, most), self._last)
         if not attempts:
             raise NotPositiveError
@@ -118,6 +117,17 @@ class Engine:
             point = self._with_stiffness(point, least)
         drift = self._drift(point, least, most)
         return Fit(point, least, start, self.starts.doubts(point, start), attempts, descent.full, drift)
+
+    def _first_start(self, most: int) -> Start:
+        """Mesh and unknowns to start with, without stretches in which a sensor is stuck: they have no noise, so that a
+        field on a mesh which is fine enough follows them exactly, whatever the equations say."""
+        start = choose_start(self.task, self.seed, most, self.meter)
+        stuck = self.screen.stuck(self.starts.find_first(start))
+        if stuck.any():
+            self.starts.used = ~stuck
+            start = choose_start(self.task, self.seed, most, self.meter, ~stuck)
+            self.starts.find_first(start)
+        return start
 
     @property
     def _last(self) -> float:

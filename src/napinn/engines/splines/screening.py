@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from napinn.diagnostics.sensors import judge_sensors, suspects
+from napinn.diagnostics.sensors import judge_sensors, stuck_readings, suspects
 from napinn.engines.splines.descent import Point, settle
 from napinn.engines.splines.equation_units import Units
 from napinn.engines.splines.task import Task
@@ -40,6 +40,13 @@ class SensorJudge:
             predicted: (n,) the field at each reading."""
         verdicts = judge_sensors(self.task.problem, self.task.readings, predicted, self.false_alarms)
         return left_out(verdicts, len(predicted))
+
+    def stuck(self, predicted: np.ndarray) -> np.ndarray:
+        """(n,): whether a reading is of a stretch in which its sensor repeats itself.
+
+        Args:
+            predicted: (n,) the field at each reading."""
+        return stuck_readings(self.task.problem, self.task.readings, predicted, self.false_alarms)
 
     def suspicious(self, predicted: np.ndarray) -> list[np.ndarray]:
         """(n,) for each suspicious sensor, the most suspicious first: which readings are its own.

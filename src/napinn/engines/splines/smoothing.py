@@ -102,9 +102,9 @@ def smooth_values(
     return centre + matrix.factor(ridge).solve(rows.transposed @ (weight * (values - centre)))
 
 
-def smoothed(task: Task, space: Space, roughness_weight: float, meter: Meter) -> np.ndarray:
-    """Coefficients of the measured fields, from all readings and a penalty on (cell length² × curvature)²."""
-    return _Smoother(task, space, np.arange(len(task.readings)), meter).coefficients(roughness_weight)
+def smoothed(task: Task, space: Space, roughness_weight: float, meter: Meter, used: np.ndarray) -> np.ndarray:
+    """Coefficients of the measured fields, from the readings `used` and a penalty on (cell length² × curvature)²."""
+    return _Smoother(task, space, np.flatnonzero(used), meter).coefficients(roughness_weight)
 
 
 class _Smoother:
@@ -177,9 +177,10 @@ def _along_axis(axis: Axis, bent: bool) -> sparse.csr_array:
 class _HeldOut:
     """The loss of held-out readings for meshes and roughness weights."""
 
-    def __init__(self, task: Task, seed: int, meter: Meter) -> None:
+    def __init__(self, task: Task, seed: int, meter: Meter, used: np.ndarray | None) -> None:
         self.task, self.meter, self.known = task, meter, {}
-        pick = np.random.default_rng(seed).permutation(len(task.readings))[:MOST_READINGS]
+        pick = np.random.default_rng(seed).permutation(len(task.readings))
+        pick = (pick if used is None else pick[used[pick]])[:MOST_READINGS]
         folds = range(3 if len(pick) < FEW_READINGS else 1)
         self.folds = [(np.delete(pick, np.arange(fold, len(pick), 3)), pick[fold::3]) for fold in folds]
         self.trained = len(self.folds[0][0])
@@ -221,9 +222,9 @@ def _loss(misfits: np.ndarray, scale: np.ndarray) -> float:
     return float(np.mean(np.log1p((misfits / scale) ** 2)))
 
 
-def choose_start(task: Task, seed: int, most: int, meter: Meter) -> Start:
-    """Mesh and roughness_weight by held-out readings; no mesh has more than `most` functions."""
-    held = _HeldOut(task, seed, meter)
+def choose_start(task: Task, seed: int, most: int, meter: Meter, used: np.ndarray | None = None) -> Start:
+    """Mesh and roughness_weight by held-out readings, all or those `used`; no mesh has more than `most` functions."""
+    held = _HeldOut(task, seed, meter, used)
     limits = _most_cells(task)
     cells = tuple(min(FIRST_CELLS[task.dimensions], limit) for limit in limits)
     best = held.misfits(cells, FIRST_ROUGHNESS_WEIGHT)

@@ -75,13 +75,16 @@ class Starts:
         """The size at which each matters."""
         self.roughness_weight = np.ones(sum(len(curve.rows) for curve in task.curves))
         """Of unknown functions, at first."""
-        self.all = np.ones(len(task.readings), bool)
+        self.used = np.ones(len(task.readings), bool)
+        """Which readings the descents are of."""
 
     def doubts(self, point: Point | Level, start: Start) -> list[Doubt]:
         return doubts_of(point, start, self.first, self.natural)
 
-    def find_first(self, start: Start) -> None:
-        """Where the unknowns start: as given, or at the size at which they matter."""
+    def find_first(self, start: Start) -> np.ndarray:
+        """Where the unknowns start: as given, or at the size at which they matter.
+
+        Returns the smoothed field at every reading."""
         system, state = self.smoothed_state(start)
         self.natural = np.where(self.task.of_curves, np.inf, natural_sizes(system, state))
         if self.task.problem.observables:
@@ -97,6 +100,7 @@ class Starts:
             if curve.space.shrunk:
                 self.roughness_weight[curve.sets] = FIRST_OF_SHRUNK[0]
                 self.roughness_weight[curve.sets[-1]] = FIRST_OF_SHRUNK[1]
+        return np.asarray(system.everywhere @ state.coefficients, float)
 
     def attempts(self, start: Start, most: int, end: float) -> list[Attempt]:
         """Descents from different unknowns and meshes, as many as there is doubt.
@@ -172,7 +176,7 @@ class Starts:
         """The smoothed readings on the first mesh; hidden fields are constant."""
         task = self.task
         space = first_space(task, start.cells, task.fields)
-        measured = smoothed(task, space.with_fields(task.measured), start.roughness_weight, self.meter)
+        measured = smoothed(task, space.with_fields(task.measured), start.roughness_weight, self.meter, self.used)
         coefficients = np.tile(task.centre, (space.functions, 1))
         coefficients[:, : task.measured] = measured.reshape(-1, task.measured)
         self._start_indirect(space, coefficients, start.roughness_weight)
@@ -181,7 +185,7 @@ class Starts:
         offsets = np.zeros(len(sigma))
         state = State(coefficients.ravel(), self.first, offsets, sigma, task.working_laws, self.roughness_weight)
         # Two points a cell: a coarse mesh must not lock.
-        return System(task, space, 2, self.all, self.meter), state
+        return System(task, space, 2, self.used, self.meter), state
 
     def _start_indirect(self, space: Space, coefficients: np.ndarray, roughness_weight: float) -> None:
         """Hidden fields behind observables, from the smoothed observables."""
