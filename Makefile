@@ -34,10 +34,11 @@ test-pythons:
 slow-tests: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m pytest -p slow_tests -p no:xdist -o addopts="" -q --tb=no $(TESTS) || true
 
+# With 128 MB for young objects the type checker spends less of its time on collecting them.
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/basedpyright
+	NODE_OPTIONS=--max-semi-space-size=128 $(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/sp-repo-review . --show err --format rich
 

@@ -45,6 +45,7 @@ def maker(case: str):
     return module
 
 
+@functools.cache
 def bound(case: str, part: str | None = None):
     """The problem and the readings of the repository alone: simulated where the measured ones belong to others."""
     readings = maker(case).readings()
