@@ -70,7 +70,14 @@ def varying_rod(seed: int) -> dict[str, Any]:
     problem = napinn.Problem(BOX, ("T",), ("T_t = d(k*T_x, x)",), varying=varying)
     result, seconds = fitted(problem, table(rod(rates, times, places), places, times, seed))
     where = np.linspace(0.0, 1.0, 201)[:, None]
-    found, truth = result.functions["k"], conductivity(where[:, 0])
+    return of_function(result, "k", where, conductivity(where[:, 0]), seconds)
+
+
+def of_function(
+    result: napinn.FitResult, name: str, where: np.ndarray, truth: np.ndarray, seconds: float
+) -> dict[str, Any]:
+    """How near an unknown function is to the truth at some places, and how much of the truth its band holds."""
+    found = result.functions[name]
     low, high = found.band(where)
     return {
         "error": float(np.linalg.norm(found(where) - truth) / np.linalg.norm(truth)),
@@ -97,14 +104,7 @@ def varying_source(seed: int) -> dict[str, Any]:
     problem = napinn.Problem(BOX, ("T",), ("T_t = 0.1*T_xx + q",), varying=varying)
     result, seconds = fitted(problem, table(rod(rates, times, places), places, times, seed))
     x, t = (axis.ravel() for axis in np.meshgrid(np.linspace(0.0, 1.0, 41), np.linspace(0.0, 1.0, 41)))
-    where, truth, found = np.stack([x, t], axis=1), source(x, t), result.functions["q"]
-    low, high = found.band(where)
-    return {
-        "error": float(np.linalg.norm(found(where) - truth) / np.linalg.norm(truth)),
-        "inside_band": float(np.mean((low <= truth) & (truth <= high))),
-        "status": result.status.name,
-        "processor_seconds": seconds,
-    }
+    return of_function(result, "q", np.stack([x, t], axis=1), source(x, t), seconds)
 
 
 def switched_source(seed: int) -> dict[str, Any]:
