@@ -6,6 +6,8 @@ rest are compared sensor by sensor (`models.py`). The chance of a false alarm is
 together.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from napinn.data.readings import Readings
@@ -28,11 +30,8 @@ def judge_sensors(
 ) -> tuple[SensorVerdict, ...]:
     """A verdict for every sensor and field; `predicted` is the field at each reading."""
     found: list[SensorVerdict] = []
-    for number, field in enumerate(problem.fields):
-        records = records_of(readings, predicted, number)
-        if records:
-            chance = false_alarms / (TESTS * len(records) * len(problem.fields))
-            found.extend(_judge_field(records, units_of(problem, readings, field), chance))
+    for field, records, chance in _by_field(problem, readings, predicted, false_alarms):
+        found.extend(_judge_field(records, units_of(problem, readings, field), chance))
     return tuple(found)
 
 
@@ -50,9 +49,7 @@ def suspects(
         predicted: (n,) the field at each reading.
         false_alarms: the chance that any sensor is named although all are well."""
     found: list[tuple[float, np.ndarray]] = []
-    for number in range(len(problem.fields)):
-        records = records_of(readings, predicted, number)
-        chance = false_alarms / (TESTS * max(len(records), 1) * len(problem.fields))
+    for _, records, chance in _by_field(problem, readings, predicted, false_alarms):
         rest = [record for record in without_stuck(records, chance)[1] if len(record) >= FEWEST_READINGS]
         if len(rest) > FEWEST_SENSORS:
             suspicion = explained(rest, chance).suspicion
@@ -71,14 +68,23 @@ def stuck_readings(
         readings: of all sensors.
         predicted: (n,) the field at each reading.
         false_alarms: the chance that any sensor is named although all are well."""
-    stuck = np.ones(len(readings), bool)
-    for number in range(len(problem.fields)):
-        records = records_of(readings, predicted, number)
-        chance = false_alarms / (TESTS * max(len(records), 1) * len(problem.fields))
+    stuck = np.zeros(len(readings), bool)
+    for _, records, chance in _by_field(problem, readings, predicted, false_alarms):
         # Of one sensor only the field says whether it should have moved.
-        rest = without_stuck(records, chance)[1] if len(records) > 1 else records
-        stuck[np.concatenate([record.numbers for record in rest])] = False
+        if len(records) > 1:
+            for whole, free in zip(records, without_stuck(records, chance)[1], strict=True):
+                stuck[whole.numbers], stuck[free.numbers] = True, False
     return stuck
+
+
+def _by_field(
+    problem: Problem, readings: Readings, predicted: np.ndarray, false_alarms: float
+) -> Iterator[tuple[str, list[SensorRecord], float]]:
+    """Each field that was read, with its records and the chance of a false alarm that is left to one of its tests."""
+    for number, field in enumerate(problem.fields):
+        records = records_of(readings, predicted, number)
+        if records:
+            yield field, records, false_alarms / (TESTS * len(records) * len(problem.fields))
 
 
 def _judge_field(records: list[SensorRecord], units: NumberUnits, chance: float) -> list[SensorVerdict]:
