@@ -11,7 +11,7 @@ import yaml
 from napinn.app.draft import Column, Draft, Name, NameRole, Role
 from napinn.data.readings import Columns
 from napinn.errors import InputError
-from napinn.problem.file.entries import FIRST_READING
+from napinn.problem.file.entries import dates_entry
 from napinn.problem.units import UnitSystem
 
 NONE = "(none)"
@@ -92,7 +92,11 @@ def coordinates_of(draft: Draft) -> list[str]:
 
 
 def _coordinates(draft: Draft) -> dict[str, Any]:
-    dated = {column.name: _dated(column) for column in draft.columns_as(Role.COORDINATE) if column.clock}
+    dated = {
+        column.name: dates_entry(column.column, column.clock, column.written)
+        for column in draft.columns_as(Role.COORDINATE)
+        if column.clock
+    }
     return {name: dated.get(name) for name in coordinates_of(draft)}
 
 
@@ -144,11 +148,6 @@ def _value_or_word(text: str) -> float | str:
     except ValueError:
         return text.strip()
     return value if math.isfinite(value) else text.strip()
-
-
-def _dated(column: Column) -> dict[str, str]:
-    entry = {"column": column.column, "unit": column.clock, "origin": FIRST_READING}
-    return {**entry, "format": column.written} if column.written else entry
 
 
 def _columns(draft: Draft) -> dict[str, Any]:

@@ -63,11 +63,11 @@ def labels_in(column: pd.Series) -> np.ndarray:
 def readings_in(column: pd.Series, source: str, missing: Sequence[float | str]) -> np.ndarray:
     """Numbers, with NaN for an empty cell and for a value or word that means 'no reading'."""
     numbers, blank = _parsed(column)
-    words = [str(each).strip().casefold() for each in missing]
+    words = [each.strip().casefold() for each in missing if isinstance(each, str)]
     said = column.astype(str).str.strip().str.casefold().isin(words).to_numpy() if words else blank
     _refuse(column, ~np.isfinite(numbers) & ~blank & ~said, source, ", or list what means 'no reading' under 'missing'")
     values = [each for each in missing if not isinstance(each, str)]
-    return np.where(np.isin(numbers, values) | said, np.nan, numbers) if words else numbers
+    return np.where(np.isin(numbers, values) | said, np.nan, numbers) if len(missing) else numbers
 
 
 def numbers_in(column: pd.Series, source: str, needed: np.ndarray) -> np.ndarray:

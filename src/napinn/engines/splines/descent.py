@@ -91,6 +91,11 @@ class Point:
         return self.solution.tolerance
 
     @property
+    def errors(self) -> np.ndarray:
+        """Standard errors of the unknowns."""
+        return self.solution.errors
+
+    @property
     def level(self) -> Level:
         """What the next stage gets."""
         return Level(
@@ -100,7 +105,7 @@ class Point:
             self.equation_cost,
             self.parameters,
             self.share,
-            self.solution.errors,
+            self.errors,
         )
 
 
@@ -213,7 +218,7 @@ class Descent:
                     raise
                 # Beyond double precision: high derivatives on fine cells at a tight tolerance.
                 break
-            if level is not None and level.tolerance < LOOSE and precision_lost(level.errors, point.solution.errors):
+            if level is not None and level.tolerance < LOOSE and precision_lost(level.errors, point.errors):
                 break
             self.watch(point, "")
             if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
@@ -281,9 +286,9 @@ class Descent:
         try:
             state = solve(finer, units, tolerance, state, steps=FIELD_STEPS, free=False).state
             after = point_of(solve(finer, units, tolerance, state, steps=REFINED_STEPS[system.task.dimensions]))
-            if precision_lost(before.solution.errors, after.solution.errors):
-                raise NotPositiveError
         except NotPositiveError:
+            after = None
+        if after is None or precision_lost(before.errors, after.errors):
             # High derivatives on so fine cells exceed double precision.
             self.full = True
             return None

@@ -61,8 +61,7 @@ def doubts_of(point: Point | Level, start: Start, starts: np.ndarray, sizes: np.
     if point.share > MOST_SPENT:
         text = f"The field follows the noise: its parameters use up {100.0 * point.share:.0f} % of the readings."
         found.append(Doubt(DoubtKind.LOOSE, text))
-    errors = point.errors if isinstance(point, Level) else point.solution.errors
-    columns = (task.unknowns, state.unknowns, starts, sizes, errors, task.low, task.high)
+    columns = (task.unknowns, state.unknowns, starts, sizes, point.errors, task.low, task.high)
     for name, value, first, size, error, low, high in zip(*columns, strict=True):
         for bound in (low, high):
             distance = abs(value - bound)

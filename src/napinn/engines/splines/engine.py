@@ -107,7 +107,7 @@ class Engine:
         quietest, tolerance = float(min(best.level.state.sigma[0], level.state.sigma[0])), level.tolerance / FALL
         end = descent.run(level.system, level.state, tolerance, self._last, level, quietest)
         point = rebuilt(end, least)
-        if precision_lost(end.errors, point.solution.errors):
+        if precision_lost(end.errors, point.errors):
             # At the edge of double precision the same matrix, built anew, has other errors.
             point = rebuilt(level, least)
         point = self._with_law(point, start, least)

@@ -86,7 +86,7 @@ def prior_roles(fit: Fit, seed: int, screen: SensorJudge) -> list[PriorRole]:
     alone = Engine(replace(task, problem=replace(task.problem, unknowns=bare)), seed, screen, _ignore)
     try:
         found = alone.run().point
-        values, errors = found.state.unknowns, np.nan_to_num(found.solution.errors, nan=np.inf)
+        values, errors = found.state.unknowns, np.nan_to_num(found.errors, nan=np.inf)
     except (NotPositiveError, TooSlowError, np.linalg.LinAlgError):
         values, errors = fit.point.state.unknowns, np.full(len(unknowns), np.inf)
     rows = zip(unknowns.items(), values, errors, prior_shares(fit.point), strict=False)

@@ -87,7 +87,7 @@ def _markup(node: trees.Expression, values: Values) -> tuple[str, int]:
         case trees.Sum(terms):
             return "".join(_signed(terms, values)), _SUM
         case trees.Product(factors):
-            return _product(factors, values), _SUM if is_negative(factors) else _PRODUCT
+            return _product(factors, values)
         case trees.Power(base, exponent):
             return f"<msup>{_row(_base(base, values))}{_row(_markup(exponent, values)[0])}</msup>", _POWER
         case trees.Call("sqrt", (argument,)):
@@ -158,7 +158,7 @@ def _signed(terms: tuple[tuple[int, trees.Expression], ...], values: Values) -> 
     return parts
 
 
-def _product(factors: tuple[tuple[int, trees.Expression], ...], values: Values) -> str:
+def _product(factors: tuple[tuple[int, trees.Expression], ...], values: Values) -> tuple[str, int]:
     first = _SUM if is_negative(factors) else _PRODUCT
     above = [
         _wrap(child, values, first if position == 0 else _POWER)
@@ -167,7 +167,7 @@ def _product(factors: tuple[tuple[int, trees.Expression], ...], values: Values) 
     ]
     below = [_wrap(child, values, _POWER) for power, child in factors if power < 0]
     top = _joined(above) or "<mn>1</mn>"
-    return f"<mfrac>{_row(top)}{_row(_joined(below))}</mfrac>" if below else top
+    return f"<mfrac>{_row(top)}{_row(_joined(below))}</mfrac>" if below else top, first
 
 
 def _joined(factors: list[str]) -> str:

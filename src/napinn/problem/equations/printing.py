@@ -46,7 +46,7 @@ def _show(node: trees.Expression) -> tuple[str, int]:
         case trees.Sum(terms):
             return _sum(terms), _SUM
         case trees.Product(factors):
-            return _product(factors), _SUM if is_negative(factors) else _PRODUCT
+            return _product(factors)
         case trees.Power(base, exponent):
             return _power(base, exponent), _POWER
         case trees.Call(function, arguments):
@@ -93,7 +93,7 @@ def is_negative(factors: tuple[tuple[int, trees.Expression], ...]) -> bool:
     return power > 0 and isinstance(child, trees.Number) and child.value < 0.0
 
 
-def _product(factors: tuple[tuple[int, trees.Expression], ...]) -> str:
+def _product(factors: tuple[tuple[int, trees.Expression], ...]) -> tuple[str, int]:
     first = _SUM if is_negative(factors) else _PRODUCT
     above = [
         _wrap(child, first if position == 0 else _POWER) for position, (power, child) in enumerate(factors) if power > 0
@@ -101,9 +101,9 @@ def _product(factors: tuple[tuple[int, trees.Expression], ...]) -> str:
     below = [_wrap(child, _POWER) for power, child in factors if power < 0]
     top = " ".join(above) or "1"
     if not below:
-        return top
+        return top, first
     # A partial is itself written as a fraction, so a quotient of products gets brackets on both sides.
-    return f"{_fenced(top)} / {_fenced(' '.join(below))}"
+    return f"{_fenced(top)} / {_fenced(' '.join(below))}", first
 
 
 def _fenced(text: str) -> str:

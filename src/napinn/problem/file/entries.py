@@ -10,6 +10,19 @@ from napinn.errors import InputError
 from napinn.problem.varying import VaryingUnknown
 
 FIRST_READING = "first reading"
+
+
+def dates_entry(column: str, unit: str, written: str | None) -> dict[str, str]:
+    """The entry of a coordinate that is given as dates, counted from the first reading.
+
+    Args:
+        column: that holds them.
+        unit: in which they are counted.
+        written: how they are written; None or empty for ISO 8601."""
+    entry = {"column": column, "unit": unit, "origin": FIRST_READING}
+    return {**entry, "format": written} if written else entry
+
+
 Finite = Annotated[float, pydantic.Field(allow_inf_nan=False)]
 Range = tuple[Finite, Finite]
 STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)

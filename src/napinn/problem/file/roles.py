@@ -26,7 +26,7 @@ from napinn.data.readings.axes import PLACE_NAMES
 from napinn.data.readings.cells import TIME_WORDS, numbers_if_all, readings_in
 from napinn.data.readings.given_flags import OF_ONE
 from napinn.problem.equations import RESERVED
-from napinn.problem.file.entries import FIRST_READING
+from napinn.problem.file.entries import dates_entry
 from napinn.problem.units import UnitSystem
 
 SENSOR_NAMES = frozenset({"sensor", "sensor_id", "station", "probe", "device", "node", "channel", "site", "id"})
@@ -88,8 +88,7 @@ class Roles:
         """The entry of a time that is given as dates, as a problem file has it; None where it is a number."""
         if self.clock is None or self.time is None:
             return None
-        entry = {"column": self.coordinates[self.time], "unit": self.clock, "origin": FIRST_READING}
-        return {**entry, "format": self.written} if self.written else entry
+        return dates_entry(self.coordinates[self.time], self.clock, self.written)
 
 
 def roles_of(table: pd.DataFrame) -> Roles:
@@ -152,8 +151,10 @@ def _without_sentinels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[float | 
     cleared: dict[str, np.ndarray] = {}
     missing: dict[float | str, None] = {}
     for column in map(str, table.columns):
-        words = words_for_nothing(table[column]) if _is_field(plain_name(column)[0]) else []
-        if words or (_is_field(plain_name(column)[0]) and _holds_numbers(table[column])):
+        if not _is_field(plain_name(column)[0]):
+            continue
+        words = words_for_nothing(table[column])
+        if words or _holds_numbers(table[column]):
             here: list[float | str] = [*certain_sentinels(table[column], words), *words]
             missing |= dict.fromkeys(here)
             cleared |= {column: readings_in(table[column], "", here)} if here else {}
