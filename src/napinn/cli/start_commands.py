@@ -91,8 +91,8 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[PROBLEM] READINGS…",
-            help="A problem file and readings, several files of which each is an experiment; with -p or -e only these.",
+            metavar="FILE",
+            help="A problem file, unless -p or -e is given, and readings; each file of readings is an experiment.",
         ),
     ],
     problem: ProblemFile = None,
@@ -130,9 +130,9 @@ def fit(
     readings: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[PROBLEM] READINGS…",
-            help="A problem file, unless -p or -e is given, and .csv, .tsv, .parquet, .nc, .npz or .mat; of several, "
-            "each is an experiment.",
+            metavar="FILE",
+            help="A problem file, unless -p or -e is given, and readings (.csv, .tsv, .parquet, .nc, .npz or .mat); "
+            "each file of readings is an experiment.",
         ),
     ],
     problem: ProblemFile = None,
