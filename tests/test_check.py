@@ -117,6 +117,67 @@ def test_an_unknown_that_an_unknown_function_can_take_the_place_of_is_named(equa
     assert all("traded against unknown function 'q'." in text for text in texts)
 
 
+EPIDEMIC = ("S_t = -b*S*I", "I_t = b*S*I - g*I")
+START, END = "S = 0.995 at t = 0", "S = 0.4 at t = 50"
+
+
+def epidemic(fields=("I",), more=(), conditions=(START,), steps=False, days=50.0, g=0.1, **others):
+    unknowns = {"g": Unknown(g), **others}
+    hidden = tuple(name for name in "S" if name not in fields)
+    return Problem(
+        {"t": (0.0, days)}, fields, (*EPIDEMIC, *more), unknowns, hidden=hidden, conditions=conditions,
+        varying={"b": VaryingUnknown(("t",), steps=steps)},
+    )  # fmt: skip
+
+
+def findings_of(problem, days=50.0):
+    table = pd.DataFrame({"t": np.linspace(0.0, days, 4), **{name: [0.1, 0.2, 0.1, 0.3] for name in problem.fields}})
+    return inspect_problem(problem, tidy(table, ("t",), problem.fields))
+
+
+@pytest.mark.parametrize(
+    ("problem", "doubtful"),
+    [
+        (epidemic(), ["g"]),
+        (epidemic(conditions=(START, END)), []),
+        (epidemic(conditions=(START, "S = 0.7 at t = 23.1")), []),
+        (epidemic(("I", "S"), conditions=()), []),
+        (epidemic(("I", "R"), ("R_t = g*I",)), []),
+        (epidemic(("I", "new"), ("new = b*S*I",)), []),
+        (epidemic(conditions=("S = s at t = 0",), s=ONE), ["g", "s"]),
+    ],
+)
+def test_an_unknown_function_and_a_hidden_field_take_an_unknown_up_together(problem, doubtful):
+    """For every g there are b(t) and S(t) that meet all readings of I, unless something else binds S."""
+    found = findings_of(problem)
+    assert [finding.text.split("'")[1] for finding in found] == doubtful
+    assert all(finding.weight is Weight.DOUBT and "traded" in finding.text for finding in found)
+
+
+@pytest.mark.parametrize("days", [1.0, 1e4, 5e6])
+@pytest.mark.parametrize(("second", "doubtful"), [((), True), ((0.5,), False)])
+def test_what_is_determined_depends_on_no_unit(days, second, doubtful):
+    conditions = ("S = 1e7 at t = 0", *(f"S = 3e6 at t = {share * days}" for share in second))
+    found = findings_of(epidemic(conditions=conditions, days=days, g=1.0 / days), days)
+    assert bool(found) is doubtful
+
+
+def test_what_only_few_jumps_determine_is_a_note():
+    (found,) = findings_of(epidemic(steps=True))
+    assert found.weight is Weight.NOTE
+    assert "'g' is determined only by how few jumps 'b' may have" in found.text
+    assert findings_of(epidemic(steps=True, conditions=(START, END))) == []
+
+
+def test_a_function_of_place_leaves_the_rates_of_a_hidden_field_determined():
+    """Readings along time say what the function of place cannot."""
+    problem = Problem(
+        BOX, ("u",), ("u_t = D*u_xx + f*v", "v_t = -m*v"), dict.fromkeys("Dm", ONE), hidden=("v",),
+        varying={"f": VaryingUnknown(("x",))},
+    )  # fmt: skip
+    assert inspect_problem(problem, tidy(series(), ("x", "t"), ("u",))) == []
+
+
 def test_a_mean_covers_the_coordinate_that_it_is_over():
     content = {
         "coordinates": {"z": [0, 1], "t": [0, 3]}, "hidden": ["T"], "observables": {"m": "mean(T, z)"},

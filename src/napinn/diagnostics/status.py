@@ -11,7 +11,7 @@ import numpy as np
 from napinn.data.robust import MAD_TO_STD
 from napinn.diagnostics import consistency as scrutiny
 from napinn.diagnostics.exchange import exchange_sentences
-from napinn.diagnostics.identifiability import free_level_sentences, undeterminable
+from napinn.diagnostics.identifiability import free_level_sentences, sparsity_sentences, undeterminable
 from napinn.diagnostics.noise_level import uneven_noise
 from napinn.noise.law import IMPOSSIBLE
 from napinn.problem.equations import UnknownLeaf, wanted
@@ -154,6 +154,7 @@ def _remarks(result: FitResult) -> tuple[str, ...]:
     """What a reader should know besides, whether or not there is a doubt."""
     levels = (
         *free_level_sentences(result.problem, frozenset(result.readings.columns.clocks)),
+        *sparsity_sentences(result.problem),
         *uneven_noise(result),
     )
     singled_out = result.flagged & (result.reliability > 0.0)
