@@ -221,24 +221,36 @@ def gate_history(rows: pd.DataFrame) -> Figure:
 def maps(rows: pd.DataFrame) -> Figure:
     """Truth, each label's field, and its absolute error, two instants a benchmark.
 
-    Where a label has no fit of a benchmark yet, its place stays empty."""
+    Where a label has no fit of a benchmark yet, its place stays empty. Fits of earlier versions kept one instant, so
+    that only the instants that all labels have are drawn."""
     kept = rows[[bool(extras.get("slices")) for extras in rows["extras"]]]
-    names, labels = (list(dict.fromkeys(kept[column])) for column in ("benchmark", "label"))
-    found = {
-        name: kept[kept["benchmark"] == name].drop_duplicates("label").set_index("label")["extras"] for name in names
-    }
-    lines = [(name, index) for name in names for index in _two(len(found[name].iloc[0]["slices"]))]
+    labels = list(dict.fromkeys(kept["label"]))
+    found = {str(name): _snapshots(group) for name, group in kept.groupby("benchmark", sort=False)}
+    lines = [(name, t) for name, by_label in found.items() for t in _two(_shared(by_label))]
     figure = Figure(figsize=(2.3 * (1 + 2 * len(labels)), 2.1 * len(lines)), layout="constrained")
     panels = figure.subplots(len(lines), 1 + 2 * len(labels), squeeze=False)
-    for axes, (name, index) in zip(panels, lines, strict=True):
-        cuts = {label: found[name][label]["slices"][index] for label in labels if label in found[name]}
-        _map_row(figure, list(axes), name, labels, cuts)
+    for axes, (name, t) in zip(panels, lines, strict=True):
+        _map_row(figure, list(axes), name, labels, {label: cuts[t] for label, cuts in found[name].items()})
     return figure
 
 
-def _two(count: int) -> list[int]:
-    """An earlier and a later one of so many snapshots."""
-    return sorted({count // 4, 3 * count // 4}) if count > 2 else list(range(count))
+def _snapshots(rows: pd.DataFrame) -> dict[str, dict[float, Mapping[str, Any]]]:
+    """Of the first fit of each label, by instant."""
+    first = rows.drop_duplicates("label")
+    return {
+        label: {cut["t"]: cut for cut in extras["slices"]}
+        for label, extras in zip(first["label"], first["extras"], strict=True)
+    }
+
+
+def _shared(by_label: Mapping[str, Mapping[float, Any]]) -> list[float]:
+    return sorted(set.intersection(*(set(cuts) for cuts in by_label.values())))
+
+
+def _two(instants: list[float]) -> list[float]:
+    """An earlier and a later one."""
+    count = len(instants)
+    return [instants[count // 4], instants[3 * count // 4]] if count > 2 else instants
 
 
 def _map_row(
