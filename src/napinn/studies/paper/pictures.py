@@ -189,17 +189,25 @@ def confusion(rows: pd.DataFrame) -> Figure:
 
 
 def laws(rows: pd.DataFrame) -> Figure:
-    """Learned noise laws, one line a label, over the density of the injected noise without the outliers."""
-    figure, (axes,) = new_figure(6.0, 3.4)
+    """Learned noise laws over the density of the injected noise without the outliers, one panel a benchmark, one line a
+    label."""
+    names = list(dict.fromkeys(rows["benchmark"]))
+    figure, panels = new_figure(1.5 + 4.5 * len(names), 3.4, len(names))
+    for axes, name in zip(panels, names, strict=True):
+        _laws_of(axes, rows[rows["benchmark"] == name].drop_duplicates("label"))
+        _label(axes, _title(name), "misfit", "density" if axes is panels[0] else "")
+    panels[-1].legend()
+    return figure
+
+
+def _laws_of(axes: Axes, rows: pd.DataFrame) -> None:
+    """Of one fit a label."""
     first = rows.iloc[0]
     injected = injected_density({str(name): value for name, value in first.items()})
     axes.fill_between(first["extras"]["law"]["misfit"], injected, color="#d1d5db", label="injected noise")
-    for number, (_, row) in enumerate(rows.drop_duplicates("label").iterrows()):
+    for number, (_, row) in enumerate(rows.iterrows()):
         law = row["extras"]["law"]
         axes.plot(law["misfit"], law["density"], STYLES[number][1:], color=SHADES[number], label=row["label"])
-    _label(axes, _title(rows["benchmark"].iloc[0]), "misfit", "density")
-    axes.legend()
-    return figure
 
 
 def gate_history(rows: pd.DataFrame) -> Figure:

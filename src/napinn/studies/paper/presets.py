@@ -1,8 +1,8 @@
 """How much work a study does: `smoke` for seconds, `quick` for a desktop, `paper` as printed.
 
 Everything else is the paper's setting: raw coordinates, collocation on its grid, one rejection cost. A preset sets
-batch sizes and the numbers of steps and seeds. `quick` also leaves out benchmarks and rejection costs in some studies,
-and `smoke` most of all cases and the size of the networks; `napinn reproduce` lists what."""
+batch sizes and the numbers of steps and seeds. `quick` also leaves out some rejection costs, and `smoke` most of all
+cases and the size of the networks; `napinn reproduce` lists what."""
 
 import dataclasses
 import functools
@@ -66,8 +66,8 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "quick": Preset(
         "quick", 10_000, 1024, 1024, 1,
-        "for a desktop: a third of the paper's steps with smaller batches, one seed, and in some studies fewer "
-        "benchmarks or rejection costs (last column)", 160.0,
+        "for a desktop: a third of the paper's steps with smaller batches, one seed, and fewer rejection costs (last "
+        "column)", 160.0,
     ),
     "paper": Preset("paper", 30_000, 4000, 1000, 10, "as printed: 30,000 steps, ten seeds, every case", 1570.0),
 }  # fmt: skip

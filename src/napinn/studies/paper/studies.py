@@ -89,7 +89,7 @@ def _engines(preset: Preset, benchmark: str, ratio: float) -> Iterator[Case]:
 
 
 def backbones(preset: Preset) -> Iterator[Case]:
-    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+    for benchmark in preset.benchmarks:
         for backbone in ("mlp", "fls") if preset.name == "smoke" else ("mlp", "kan", "fls", "qres", "piratenet"):
             for name, make in (("pinn", pinn), ("na_pinn", na_pinn)):
                 yield from _case(preset, f"{backbone}/{name}", benchmark, _ratio(preset, 0.1), make, backbone=backbone)
@@ -126,14 +126,14 @@ def cost(preset: Preset) -> Iterator[Case]:
 
 
 def estimators(preset: Preset) -> Iterator[Case]:
-    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+    for benchmark in preset.benchmarks:
         for ratio in preset.ratios:
             for label, density in ESTIMATORS.items():
                 yield from _case(preset, label, benchmark, ratio, na_pinn, estimator=density)
 
 
 def staged(preset: Preset) -> Iterator[Case]:
-    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+    for benchmark in preset.benchmarks:
         yield from _case(preset, "staged", benchmark, _ratio(preset, 0.15), na_pinn)
         yield from _case(preset, "unstaged", benchmark, _ratio(preset, 0.15), na_pinn, warm_up=0, law_steps=0)
 
@@ -146,7 +146,7 @@ def rejection_cost(preset: Preset) -> Iterator[Case]:
 
 
 def scale(preset: Preset) -> Iterator[Case]:
-    for benchmark in preset.benchmarks if preset.name == "paper" else preset.benchmarks[:1]:
+    for benchmark in preset.benchmarks:
         for ratio in preset.ratios:
             yield from _case(preset, "running", benchmark, ratio, na_pinn)
             yield from _case(preset, "per_batch", benchmark, ratio, na_pinn, scale=BatchStd())
