@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -45,8 +46,7 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
             )
         _label(axes, _title(name), "outliers, %", "rMSE")
         axes.set_yscale("log")
-        for part in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            part("{x:g}")
+        _label_decades(axes.yaxis)
     panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -77,15 +77,20 @@ def methods_by_ratio(rows: pd.DataFrame) -> Figure:
         if len(without_noise):
             axes.axvline(without_noise.mean(), color="grey", linewidth=1.0, linestyle=":", label="no noise, plain PINN")
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        _label_decades(axes.xaxis)
         axes.set_yticks(places, [str(label) for label in labels] if axes is panels[0] else [""] * len(labels))
         axes.invert_yaxis()
         axes.grid(axis="y", linewidth=0.3)
         _label(axes, _title(name), "rMSE", "")
     panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def _label_decades(axis: Axis) -> None:
+    """Plain numbers at 1, 2 and 5 of each decade of a logarithmic axis."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def bars(rows: pd.DataFrame) -> Figure:
