@@ -11,6 +11,11 @@ from napinn.problem.varying import VaryingUnknown
 
 FIRST_READING = "first reading"
 
+Finite = Annotated[float, pydantic.Field(allow_inf_nan=False)]
+Range = tuple[Finite, Finite]
+STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
+"""No entry of another name, so that a misspelled one is found."""
+
 
 def dates_entry(column: str, unit: str, written: str | None) -> dict[str, str]:
     """The entry of a coordinate that is given as dates, counted from the first reading.
@@ -21,12 +26,6 @@ def dates_entry(column: str, unit: str, written: str | None) -> dict[str, str]:
         written: how they are written; None or empty for ISO 8601."""
     entry = {"column": column, "unit": unit, "origin": FIRST_READING}
     return {**entry, "format": written} if written else entry
-
-
-Finite = Annotated[float, pydantic.Field(allow_inf_nan=False)]
-Range = tuple[Finite, Finite]
-STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
-"""No entry of another name, so that a misspelled one is found."""
 
 
 class _Strict(pydantic.BaseModel):
