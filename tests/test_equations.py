@@ -149,6 +149,18 @@ def test_equations_print_back_as_mathematics():
     assert bind("u_t = exp(-2*t) - v*(-2*u)", NAMES).shown == "∂u/∂t = exp(−2 t) − v (−2 u)"
 
 
+def test_d_is_a_derivative_before_a_bracket_and_elsewhere_a_name():
+    """Many rates, depths and displacements are called d."""
+    names = Names(("d", "t"), ("u",), (), {"k": 2.0})
+    assert bind("d(u, t) = k*d*d(u, d, d)", names).shown == "∂u/∂t = k d ∂²u/∂d²"
+    assert bind("u_t = (k - d)*u_d", names).shown == "∂u/∂t = (k − d) ∂u/∂d"
+    assert bind("u_t = -d*u", Names(("t",), ("u",), ("d",), {})).shown == "∂u/∂t = −d u"
+    with pytest.raises(InputError, match=r"a product is written d\*\(…\)"):
+        bind("u_t = -d(u)", Names(("t",), ("u",), ("d",), {}))
+    with pytest.raises(InputError, match="'d' is a function"):
+        bind("u_t = -d*u", NAMES)
+
+
 @pytest.mark.parametrize("text", ["u_t = nu·u·(1 − u²)", "u_t = nu × u*(1 – u^2)"])
 def test_signs_of_books_and_text_processors_are_read(text):
     assert bind(text, NAMES).shown == bind("u_t = nu*u*(1 - u**2)", NAMES).shown

@@ -28,9 +28,12 @@ def table(*columns, rows=6):
         (["u_t = -k*u"], ["k"], "x t u", ["x", "t"], ["u"], []),
         (["sigma_t = -k*sigma"], ["k"], "t sigma", ["t"], ["sigma"], []),
         (["u_xx = f"], [], "x u f", ["x"], ["f", "u"], []),
+        (["N_t = r*N - d*N"], ["r", "d"], "t N", ["t"], ["N"], []),
+        (["d(d, t) = -k*d"], ["k"], "t d", ["t"], ["d"], []),
+        (["d(T, d, d) = q"], ["q"], "d T", ["d"], ["T"], []),
     ],
 )
-def test_roles_are_told_from_the_equation_and_the_columns(equations, unknowns, columns, coordinates, fields, hidden):
+def test_roles_are_deduced_from_the_equation_and_the_columns(equations, unknowns, columns, coordinates, fields, hidden):
     frame = table(*columns.split())
     file = deduce(ProblemTexts(tuple(equations), tuple(unknowns)), frame, "r.csv")
     problem, readings = bind_readings(file, frame, "r.csv")

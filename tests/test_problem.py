@@ -71,7 +71,6 @@ def changed(**entries):
         (changed(date="2024-03-01"), "'date' is not an entry of a problem file; known here"),
         (changed(constants={"u": 1.0}), "'u' is declared as field and as constant"),
         (changed(constants={"sin": 1.0}), "has the name of a function"),
-        (changed(constants={"d": 1.0}), "has the name of the derivative"),
         (changed(constants={"pi": 1.0}), "has the name of π"),
         (changed(constants={"u_x": 1.0}), "reads like a derivative"),
         (changed(constants={"2k": 1.0}), "is not a usable name"),

@@ -105,7 +105,7 @@ def check_names(problem: "Problem") -> None:
                     f"{kind} '{name}' is not a usable name; use letters, digits and underscores, a letter first."
                 )
             if name in RESERVED:
-                has = {"d": "of the derivative d(field, coordinate)", "pi": "of π"}.get(name, "of a function")
+                has = "of π" if name == "pi" else "of a function"
                 raise InputError(f"{kind} '{name}' has the name {has}; choose another.")
             if name in seen:
                 raise InputError(f"'{name}' is declared as {seen[name]} and as {kind}; names must differ.")

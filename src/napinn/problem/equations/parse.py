@@ -43,7 +43,8 @@ AVERAGES = ("mean", "integral")
 """Functions of an observable: of an expression, over the coordinates that follow it, or over all of them."""
 HIGHEST_OF_VARYING = 2
 """Derivatives of an unknown function, and of a whole expression."""
-RESERVED = frozenset({"d", "pi", *FUNCTIONS})
+RESERVED = frozenset({"pi", *FUNCTIONS})
+"""Names that mean something themselves. `d` does so only before a bracket, and may be the name of a rate."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Names:
             *self.tables,
             *self.varying,
             *partials,
-            *RESERVED - {"d"},
+            *RESERVED,
         ]
         return nearest(name, known)
 
@@ -326,11 +327,16 @@ class _Reader:
             raise InputError(f"{self.where}: '{name}' is allowed only in an observable, and not inside another mean.")
         if name not in FUNCTIONS:
             known = [*FUNCTIONS, "d", *self.averages]
-            product = f"a product is written {name}*(…)." if self.names.resolve(name) else None
-            raise InputError(f"{self.where}: '{name}' is not a known function; {product or nearest(name, known)}")
+            raise InputError(
+                f"{self.where}: '{name}' is not a known function; {self._as_product(name) or nearest(name, known)}"
+            )
         if len(arguments) != ARITY[name]:
             raise InputError(f"{self.where}: '{name}' takes {ARITY[name]} argument(s), not {len(arguments)}.")
         return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))
+
+    def _as_product(self, name: str) -> str | None:
+        """How a product with a name is written, which looks like a call of a function; None where it is no name."""
+        return f"a product is written {name}*(…)." if self.names.resolve(name) else None
 
     def _average(self, name: str, arguments: list[ast.expr], depth: int) -> Expression:
         if not arguments:
@@ -350,7 +356,7 @@ class _Reader:
         spelled = [_plain(argument.id) if isinstance(argument, ast.Name) else None for argument in arguments]
         usage = "write a derivative as 'd(field, coordinate, …)' or 'd(expression, coordinate)'"
         if len(spelled) < 2:
-            raise InputError(f"{self.where}: {usage}.")
+            raise InputError(f"{self.where}: {self._as_product('d') or f'{usage}.'}")
         field, axes = spelled[0], spelled[1:]
         if field is not None and field not in self.names.fields and field not in self.names.varying:
             raise InputError(f"{self.where}: '{field}' is not a field; {nearest(field, self.names.fields)}")

@@ -27,7 +27,8 @@ from napinn.problem.file.proposal import partial_text
 from napinn.problem.file.roles import Roles, roles_of
 
 USUAL = frozenset({"x", "y", "z", "r", "t", "time"})
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"(?!d\s*\()[^\W\d]\w*")
+"""Any name but the `d` of a derivative `d(u, x)`."""
 _PLAIN_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()")
 """A name that is not called as a function."""
 _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
