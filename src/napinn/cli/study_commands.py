@@ -60,7 +60,7 @@ def reproduce(
     study: Annotated[str | None, typer.Argument(help="A study, or all; without one, the list of studies.")] = None,
     preset: Annotated[
         str,
-        typer.Option(help="smoke (seconds), quick (fewer steps, benchmarks and costs) or paper (as printed)."),
+        typer.Option(help="smoke (seconds), quick (fewer steps and rejection costs) or paper (as printed)."),
     ] = "quick",
     seeds: Annotated[int | None, typer.Option(help="Seeds; the default is the preset's own.", min=1)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/studies/PRESET.")] = None,
