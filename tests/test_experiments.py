@@ -15,6 +15,7 @@ from napinn.errors import InputError, StorageError
 from napinn.studies.jobs import JobOutcome, Status, local
 from napinn.studies.paper.cases import SLICE_SIDE, Case, injected_density, packed, unpacked
 from napinn.studies.paper.catalogue import OF_SPLINES, OF_STEPS, catalogue, left_out
+from napinn.studies.paper.pictures import LOG_FROM, by_ratio
 from napinn.studies.paper.presets import PRESETS
 from napinn.studies.paper.reproduce import Setting, reproduce, write_study
 from napinn.studies.paper.studies import REPEATS, STUDIES
@@ -205,6 +206,23 @@ def test_own_engines_stand_below_the_papers_methods_and_take_no_rank():
 def test_every_system_of_the_paper_has_a_video():
     cases = list(STUDIES["video"].cases(PRESETS["quick"]))
     assert [case.benchmark for case in cases] == ["allen_cahn", "burgers", "reaction_diffusion"]
+
+
+def test_one_legend_names_what_only_some_panels_show():
+    rows = table_of({("ebm", 0.05): [0.1], ("gmm", 0.05): [0.2]})
+    rows = pd.concat([rows, rows[rows["label"] == "ebm"].assign(benchmark="burgers")])
+    panels = by_ratio(rows).axes
+    legend = panels[-1].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["ebm", "gmm"]
+    assert len(panels[-1].get_legend_handles_labels()[1]) == 1
+
+
+@pytest.mark.parametrize(("times", "scale"), [(0.9, "linear"), (1.1, "log")])
+def test_an_axis_of_errors_is_logarithmic_where_two_labels_fit_on_it(times, scale):
+    (axes,) = by_ratio(table_of({("a", 0.05): [0.1], ("b", 0.05): [0.1 * times * LOG_FROM]})).axes
+    assert axes.get_yscale() == scale
+    assert axes.get_xticks().tolist() == [5.0]
 
 
 def test_a_column_a_law_and_the_best_of_each():

@@ -1,6 +1,6 @@
 """Pictures of a study, drawn from its rows and the small curves that each fit leaves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from napinn.studies.paper.cases import injected_density, unpacked
 from napinn.studies.paper.tables import TITLES, confused
 
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:")
+LOG_FROM = 5.0
+"""Ratio of the largest to the smallest error from which a logarithmic axis has at least two labels, at 1, 2 and 5."""
 SHADES = ("#1f2937", "#3b6ea5", "#c2410c", "#6b7280", "#0f766e", "#7c3aed", "#a16207")
 
 
@@ -28,13 +30,15 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
     Fits to clean readings are drawn only while there is nothing else."""
     noisy = rows[rows["label"] != "clean"]
     rows = rows if noisy.empty else noisy
-    names = list(dict.fromkeys(rows["benchmark"]))
+    names, labels = (list(dict.fromkeys(rows[column])) for column in ("benchmark", "label"))
     figure, panels = new_figure(4.2 * len(names), 3.4, len(names))
     for axes, name in zip(panels, names, strict=True):
         chosen = rows[rows["benchmark"] == name]
-        for number, label in enumerate(dict.fromkeys(chosen["label"])):
+        for number, label in enumerate(labels):
             group = chosen[chosen["label"] == label].groupby("ratio")["rmse"]
             mean, spread = group.mean(), group.std().fillna(0.0)
+            if mean.empty:
+                continue
             axes.errorbar(
                 100 * mean.index,
                 mean,
@@ -45,10 +49,20 @@ def by_ratio(rows: pd.DataFrame) -> Figure:
                 markersize=4,
             )
         _label(axes, _title(name), "outliers, %", "rMSE")
-        axes.set_yscale("log")
-        _label_decades(axes.yaxis)
-    panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes.set_xticks(100 * np.unique(chosen["ratio"]))
+        if chosen["rmse"].max() > LOG_FROM * chosen["rmse"].min():
+            axes.set_yscale("log")
+            _label_decades(axes.yaxis)
+        else:
+            axes.set_ylim(bottom=0.0)
+    _legend_beside(panels)
     return figure
+
+
+def _legend_beside(panels: Sequence[Axes]) -> None:
+    """One legend of all panels, right of the last: a label may be in some of them only."""
+    shown = {label: mark for axes in panels for mark, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    panels[-1].legend(shown.values(), shown.keys(), fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def methods_by_ratio(rows: pd.DataFrame) -> Figure:
@@ -82,7 +96,7 @@ def methods_by_ratio(rows: pd.DataFrame) -> Figure:
         axes.invert_yaxis()
         axes.grid(axis="y", linewidth=0.3)
         _label(axes, _title(name), "rMSE", "")
-    panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    _legend_beside(panels)
     return figure
 
 
@@ -147,6 +161,7 @@ def coefficients(rows: pd.DataFrame) -> Figure:
         style, shade = STYLES[number % 7], SHADES[number % 7]
         axes.errorbar(100 * mean.index, mean, spread, fmt=style, color=shade, label=label, markersize=4)
     axes.axhline(true, color="grey", linewidth=0.8, label="truth")
+    axes.set_xticks(100 * np.unique(table["ratio"]))
     _label(axes, _title(rows["benchmark"].iloc[0]), "outliers, %", f"estimate of {name}")
     axes.legend()
     return figure
@@ -201,7 +216,7 @@ def laws(rows: pd.DataFrame) -> Figure:
     for axes, name in zip(panels, names, strict=True):
         _laws_of(axes, rows[rows["benchmark"] == name].drop_duplicates("label"))
         _label(axes, _title(name), "misfit", "density" if axes is panels[0] else "")
-    panels[-1].legend()
+    _legend_beside(panels)
     return figure
 
 
