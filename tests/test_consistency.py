@@ -166,8 +166,12 @@ def test_intervals_may_change_the_status_of_a_fit():
     wide = Uncertainty({"k": Interval(0.1, 1.5, 0.3)}, "200 readings", Even(0.01))
     judged = with_uncertainty(result, wide)
     assert judged.status is FitStatus.NOT_IDENTIFIABLE
-    assert judged.notes == ("The readings do not determine 'k': its 95 % interval is 0.1 … 1.5.",)
+    assert judged.notes == ("The readings determine 'k' only to a factor of 15: its 95 % interval is 0.1 … 1.5.",)
     assert judge_fit(judged, settled=True) == (judged.status, judged.notes)
+    without_sign = Uncertainty({"k": Interval(-0.1, 1.5, 0.3)}, "200 readings", Even(0.01))
+    assert with_uncertainty(result, without_sign).notes == (
+        "The readings do not determine 'k': its 95 % interval is -0.1 … 1.5.",
+    )
     bound = replace(result, status=FitStatus.AT_BOUND)
     assert with_uncertainty(bound, wide).status is FitStatus.AT_BOUND
 

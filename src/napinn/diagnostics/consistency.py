@@ -224,19 +224,31 @@ def undetermined(result: FitResult) -> list[str]:
         return []
     offsets = _offset_sizes(result)
     singly = [
-        f"The readings do not determine '{name}': its 95 % interval is {interval}."
+        _hardly_known(name, interval)
         for name, interval in result.uncertainty.intervals.items()
         if (not_determined(interval) if name not in offsets else not_narrow(interval, offsets[name]))
     ]
     return [*singly, *result.uncertainty.undetermined]
 
 
+def _hardly_known(name: str, interval: Interval) -> str:
+    factor = _factor(interval)
+    if WIDE < factor < np.inf:
+        return f"The readings determine '{name}' only to a factor of {factor:.2g}: its 95 % interval is {interval}."
+    return f"The readings do not determine '{name}': its 95 % interval is {interval}."
+
+
 def not_determined(interval: Interval) -> bool:
     """Whether an interval is open, holds zero, or spans more than a factor of two."""
+    return _factor(interval) > WIDE
+
+
+def _factor(interval: Interval) -> float:
+    """The larger end of an interval over the smaller one; infinite where it is open or holds zero."""
     if not interval.bounded or interval.low <= 0.0 <= interval.high:
-        return True
-    ends = sorted((abs(interval.low), abs(interval.high)))
-    return bool(ends[1] > WIDE * ends[0])
+        return np.inf
+    near, far = sorted((abs(interval.low), abs(interval.high)))
+    return far / near
 
 
 def not_narrow(interval: Interval, size: float) -> bool:
