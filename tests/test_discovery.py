@@ -368,6 +368,14 @@ def test_terms_may_stand_in_the_problem_file(table, tmp_path, monkeypatch, capsy
     assert (code, json.loads(out)["claimed"]) == (0, True)
 
 
+def test_a_problem_without_coordinates_is_refused_in_a_sentence(table, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "problem.yaml"
+    path.write_text("coordinates: {}\nfields: [u]\nleft: [u_t]\nterms: [u]\n")
+    code, _, err = command(monkeypatch, capsys, table, "--problem", path, "-o", tmp_path / "run")
+    assert code == 2
+    assert "the problem has no coordinates; name at least one" in err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

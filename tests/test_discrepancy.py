@@ -24,6 +24,8 @@ from napinn.engines.splines.discrepancy import (
 )
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.held_out import held_out_log_densities
+from napinn.engines.splines.model import SplineModel
+from napinn.engines.splines.rebuilding import rebuilt_fit
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.source_terms import _summands
 from napinn.engines.splines.state import State
@@ -97,6 +99,15 @@ def test_the_right_equation_is_not() -> None:
     assert result.discrepancy is not None
     assert result.discrepancy.sources[0].share < 0.01
     assert any("do not need a source term" in note for note in result.notes)
+
+
+def test_a_fit_is_rebuilt_with_its_own_kind_of_noise_law() -> None:
+    problem = Problem(BOX, ("u",), ("u_t = -k*u",), {"k": Unknown(0.3, low=0.0)})
+    result = napinn.fit(problem, napinn.read_readings(cooling(), problem), napinn.bsplines("gaussian"))
+    assert isinstance(result.model, SplineModel)
+    system, state = rebuilt_fit(result, result.model)
+    assert system.task.density == "gaussian"
+    assert state.laws == result.model.laws
 
 
 def test_a_source_term_is_kept_shown_and_drawn(wrong: napinn.FitResult, tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from napinn.errors import InputError, StorageError
 from napinn.studies.jobs import JobOutcome, Status, local
 from napinn.studies.paper.cases import SLICE_SIDE, Case, injected_density, packed, unpacked
 from napinn.studies.paper.catalogue import OF_SPLINES, OF_STEPS, catalogue, left_out
-from napinn.studies.paper.pictures import LOG_FROM, by_ratio
+from napinn.studies.paper.pictures import LOG_FROM, by_ratio, maps
 from napinn.studies.paper.presets import PRESETS
 from napinn.studies.paper.reproduce import Setting, reproduce, write_study
 from napinn.studies.paper.studies import REPEATS, STUDIES
-from napinn.studies.paper.tables import against_rivals, coefficients, errors, paper, seeds_run
+from napinn.studies.paper.tables import against_rivals, coefficients, confusion, errors, paper, seeds_run, spread
 
 UNFINISHED = ("pinn", "b_pinn", "lad_pinn", "mad_pinn", "clean")
 """What is done of a study that was stopped before its naPINN."""
@@ -223,6 +223,23 @@ def test_an_axis_of_errors_is_logarithmic_where_two_labels_fit_on_it(times, scal
     (axes,) = by_ratio(table_of({("a", 0.05): [0.1], ("b", 0.05): [0.1 * times * LOG_FROM]})).axes
     assert axes.get_yscale() == scale
     assert axes.get_xticks().tolist() == [5.0]
+
+
+def test_small_errors_have_deviations_as_exact_as_they_are():
+    assert spread(pd.Series([0.0005, 0.0007])) == "0.0006 (0.000141)"
+    assert spread(pd.Series([0.1, 0.2])) == "0.150 (0.071)"
+
+
+def test_the_papers_counts_stand_beside_the_same_share_of_outliers_only():
+    row = {"benchmark": "allen_cahn", "ratio": 0.1, "seed": 0, "outliers": 20, "outliers_flagged": 19,
+           "good_readings": 80, "good_flagged": 2}  # fmt: skip
+    assert "| outlier | 19 / 2,209 | 1 / 41 |" in confusion(pd.DataFrame([row]), "confusion")
+    assert "| outlier | 19 | 1 |" in confusion(pd.DataFrame([row | {"ratio": 0.15}]), "confusion")
+
+
+def test_maps_without_a_snapshot_say_so():
+    figure = maps(pd.DataFrame([{"label": "pinn", "benchmark": "allen_cahn", "extras": {}}]))
+    assert figure.texts[0].get_text() == "No fit with snapshots is finished."
 
 
 def test_a_column_a_law_and_the_best_of_each():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from napinn import FitStatus, InputError, Problem, Unknown, fit, read_table
+from napinn.diagnostics.preflight import inspect_readings
 from napinn.engines.network.methods import na_pinn
 from napinn.engines.network.training import Adam, loop
 from napinn.engines.network.training.optimisers import Slowed
@@ -66,6 +67,8 @@ def test_a_coordinate_too_far_from_zero_is_refused_in_a_sentence():
         fitted(np.exp(-TIMES), 2_460_000.0 + TIMES, dates)
     table = read_table(pd.DataFrame({"t": 2_460_000.0 + TIMES, "u": TIMES}), ("t",), ("u",))
     check_readings(dates, table, double=True)
+    assert any(said in finding.text for finding in inspect_readings(dates, table))
+    assert not any(said in finding.text for finding in inspect_readings(dates, table, double=True))
 
 
 def test_one_sensor_at_one_place():

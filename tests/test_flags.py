@@ -14,6 +14,7 @@ from napinn.data.flags import SCHEMES, Cause, Quality, recognised, understood
 from napinn.errors import InputError
 from napinn.report.flag_table import flag_counts
 from napinn.report.html import report_html
+from napinn.runs.export import export_readings
 from napinn.runs.readings_file import readings_dataset
 
 
@@ -229,6 +230,23 @@ def test_a_run_folder_keeps_flags_and_loads(fitted, tmp_path):
     assert (loaded.readings.flags.qualities == fitted.readings.flags.qualities).all()
     again, before = (each.readings_table("argo").drop(columns="quality_flag_given") for each in (loaded, fitted))
     pd.testing.assert_frame_equal(again, before)
+
+
+def test_more_that_is_known_of_a_saved_fit_keeps_its_flags(fitted, tmp_path):
+    napinn.save(fitted, tmp_path, flags="argo")
+    flagged = (tmp_path / "readings.csv").read_text()
+    napinn.save(napinn.load(tmp_path), tmp_path, same_fit=True)
+    assert (tmp_path / "readings.csv").read_text() == flagged
+    assert (tmp_path / "readings.nc").exists()
+    napinn.save(fitted, tmp_path)
+    assert not (tmp_path / "readings.nc").exists()
+
+
+@pytest.mark.parametrize("name", ["R.CSV", "R.Parquet", "R.NC"])
+def test_the_case_of_an_ending_does_not_change_the_format(fitted, tmp_path, name):
+    export_readings(fitted, tmp_path / name)
+    begun = {"R.CSV": b"t,", "R.Parquet": b"PAR1", "R.NC": b"\x89HDF"}
+    assert begun[name] in (tmp_path / name).read_bytes()[:40]
 
 
 def test_the_report_sets_their_flags_against_ours(fitted):

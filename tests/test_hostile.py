@@ -189,6 +189,8 @@ def test_silly_commands_are_one_sentence(napinn, command, said):
         ("[" * 300_000, "nests entries more than 12 levels deep"),
         ("".join(f"{' ' * level}a:\n" for level in range(1000)), "nests entries more than 12 levels deep"),
         ("a: &a [1]\nb: *a\n", "uses a YAML alias"),
+        (f"{PROBLEM}name: !!timestamp foo\n", r"line \d+ has a YAML tag \(!name\); write the value alone"),
+        (f"{PROBLEM}name: !!int ''\n", "has a YAML tag"),
         (PROBLEM.replace("0.3", "1" + ":1" * 200_000), "an entry of more than 20000 characters"),
         (PROBLEM.replace("0.3", "9" * 5000), "problem.yaml"),
     ],

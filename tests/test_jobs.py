@@ -159,6 +159,17 @@ def test_rows_come_back_in_order_and_finished_jobs_never_run_again(tmp_path: Pat
     assert table(again[:4]) == table(first)
 
 
+def test_a_damaged_table_of_outcomes_counts_as_absent_and_is_not_written_over(tmp_path: Path):
+    jobs, study = squares(tmp_path, 2), tmp_path / "study"
+    run_jobs(jobs[:1], study, workers=1, allowed=[HERE])
+    (study / "finished.parquet").write_bytes(b"PAR1 torn")
+    assert store.finished(jobs[1], study) is None
+    with pytest.raises(InputError, match=r"finished\.parquet is damaged; restore it, or remove it"):
+        store.pack_finished(study)
+    assert (study / "finished.parquet").read_bytes() == b"PAR1 torn"
+    assert store.finished(jobs[0], study) is not None
+
+
 def test_packed_outcomes_are_found_and_a_changed_job_is_not_one_of_them(tmp_path: Path):
     jobs, study = squares(tmp_path / "marks", 2), tmp_path / "study"
     ran = run(jobs, study)

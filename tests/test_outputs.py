@@ -216,6 +216,22 @@ def test_a_run_that_is_replaced_leaves_files_of_the_user(tmp_path):
     assert not (compared / "pinn").exists()
 
 
+def test_a_discovery_is_replaced_with_its_problem_file(tmp_path):
+    for name in ("discovery.json", "problem.yaml", "report.html", "profile.png", "notes.txt"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match="add --overwrite"):
+        prepare(tmp_path, overwrite=False)
+    prepare(tmp_path, overwrite=True)
+    assert {path.name for path in tmp_path.iterdir()} - {LOCK} == {"notes.txt"}
+
+
+def test_a_problem_file_beside_a_run_is_the_users(tmp_path):
+    for name in ("result.json", "problem.yaml"):
+        (tmp_path / name).write_text("{}")
+    prepare(tmp_path, overwrite=True)
+    assert (tmp_path / "problem.yaml").exists()
+
+
 def test_a_study_may_add_to_its_own_folder(tmp_path):
     check_study_folder(tmp_path / "new")
     check_study_folder(tmp_path)

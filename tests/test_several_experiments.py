@@ -11,6 +11,7 @@ from napinn import Experiment, Problem, Unknown, bsplines, fit, law_pinn, load, 
 from napinn.cli.checking import describe
 from napinn.data.formats import read_file
 from napinn.diagnostics.uncertainty.groups import FEWEST_EXPERIMENTS, groups_of
+from napinn.engines.splines import engine
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.errors import InputError
@@ -201,6 +202,13 @@ def test_what_only_splines_take_is_refused_by_a_network():
     single = TABLE[TABLE["experiment"] == "a"].drop(columns="experiment").assign(lab=["x", "y"] * 15)
     with pytest.raises(InputError, match="several noise groups, which only --method splines"):
         fit(*bound(single, noise={"by": "lab"}), law_pinn(5))
+
+
+def test_what_neither_splines_nor_a_network_take_is_refused_with_both_reasons(monkeypatch):
+    monkeypatch.setattr(engine, "FIRST_BUDGET", 0.0)
+    said = "too many for splines, and the problem has 2 experiments, which only splines can fit with"
+    with pytest.raises(InputError, match=said):
+        fit(*bound(TABLE))
 
 
 def test_several_files_are_an_experiment_each(tmp_path):

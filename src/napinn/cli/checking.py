@@ -16,6 +16,7 @@ from napinn.diagnostics.preflight import Finding, Weight, inspect_problem, inspe
 from napinn.engines.base import estimate
 from napinn.engines.catalogue import METHODS
 from napinn.engines.request import unknown_settings
+from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
 from napinn.problem.experiment import experiment_of, plain
 from napinn.problem.file import Inputs
@@ -28,8 +29,12 @@ def check_command(inputs: Inputs, choice: Choice, timed: bool, as_json: bool) ->
     bound, table = inputs.problem, inputs.readings
     found = [*inspect_readings(bound, table, choice.in_double), *inspect_problem(bound, table)]
     blocked = any(finding.weight is Weight.OBSTACLE for finding in found)
-    description = describe(bound, table, inputs.notes, found)
-    description |= expected(bound, table, choice, timed and not blocked)
+    try:
+        outlook = expected(bound, table, choice, timed and not blocked)
+    except InputError as error:
+        found, blocked = [Finding(Weight.OBSTACLE, str(error)), *found], True
+        outlook = expected(bound, table, choice, timed=False)
+    description = describe(bound, table, inputs.notes, found) | outlook
     if as_json:
         print(json.dumps(description))  # noqa: T201
     else:

@@ -89,6 +89,9 @@ def _read(readings: Path, problem: Path | None) -> tuple[ProblemFile, Problem, R
 
 def _with_equations(file: ProblemFile) -> ProblemFile:
     """Any equations that hold every field: those to be found are not known yet, and readings are bound to a problem."""
+    if not file.coordinates:
+        # Without coordinates there is no derivative; binding refuses such a file in a sentence.
+        return file
     first = next(iter(file.coordinates))
     held = {*file.coordinates, *file.fields, *file.constants, *file.tables}
     return file.model_copy(

@@ -8,8 +8,8 @@ from pathlib import Path
 from napinn.cli.choice import Choice
 from napinn.cli.running import OutputOptions, display, print_result
 from napinn.engines.catalogue import METHODS
+from napinn.engines.network_limits import check_network
 from napinn.engines.request import Request
-from napinn.errors import InputError
 from napinn.problem.file import Inputs
 from napinn.problem.file.joined import run_name
 from napinn.runs.pipeline import PipelineOptions, check_extras, run_request
@@ -22,8 +22,8 @@ def fit_command(
     """Fit what `check_readings` has accepted. The rest is refused before the method is made, which may load JAX."""
     options = replace(options, inputs=found.files)
     check_extras(options)
-    if found.problem.spline_only is not None and METHODS[choice.name].steps:
-        raise InputError(f"{found.problem.spline_only}, which only --method splines can fit with.")
+    if METHODS[choice.name].steps:
+        check_network(found.problem, found.readings)
     folder = out or Path("runs") / run_name(readings)
 
     def request() -> Request:

@@ -9,16 +9,15 @@ from napinn.discovery.found import Discovery, described
 from napinn.problem import Unknown
 from napinn.problem.file import ProblemFile
 from napinn.storage.atomic import write_atomic
+from napinn.storage.folders import DISCOVERY, FOUND_PROBLEM
 from napinn.storage.json_files import as_json, read_settings
-
-DISCOVERY, PROBLEM = "discovery.json", "problem.yaml"
 
 
 def write_discovery(found: Discovery, folder: Path, file: ProblemFile) -> None:
     """What was found, and the problem file of it where equations are claimed."""
     write_atomic(folder / DISCOVERY, as_json(described(found)))
     if found.problem is not None:
-        write_atomic(folder / PROBLEM, problem_text(found, file))
+        write_atomic(folder / FOUND_PROBLEM, problem_text(found, file))
 
 
 def read_discovery(run: Path) -> dict[str, Any] | None:

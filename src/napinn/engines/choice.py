@@ -9,6 +9,7 @@ from typing import Any
 from napinn.data.readings import Readings
 from napinn.engines.base import Backend, Estimate, RunOptions, backend_of
 from napinn.engines.catalogue import DENSITIES, METHODS, NETWORK
+from napinn.engines.network_limits import network_refusal
 from napinn.engines.request import Request, check_single_precision
 from napinn.engines.spline_limits import check_splines, refusal
 from napinn.engines.splines.backend import TOO_LARGE, density_of, fit_splines
@@ -18,7 +19,9 @@ from napinn.engines.splines.engine import Fit, estimated_seconds
 from napinn.engines.splines.journal import STAGES
 from napinn.engines.splines.method import bsplines
 from napinn.engines.splines.task import Task
+from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
+from napinn.problem.precision import beyond_single
 from napinn.results.intervals import FieldSpread, Uncertainty
 from napinn.results.model import FittedModel
 from napinn.results.recipe import Recipe
@@ -42,10 +45,9 @@ class Choosing(Backend):
         reason = None if fit is None else failure(fit)
         if reason is None:
             return result
-        if request.problem.spline_only is not None:
-            return replace(
-                result, notes=(*result.notes, f"No network was tried, because {request.problem.spline_only}.")
-            )
+        untried = _why_no_network(request)
+        if untried is not None:
+            return replace(result, notes=(*result.notes, untried))
         return _handed_over(request, _after_splines(options, began), reason, result.model, result.unknowns)
 
     def restore(self, request: Request, arrays: SavedArrays, has_law: bool) -> FittedModel:
@@ -96,6 +98,15 @@ def failure(fit: Fit) -> str | None:
     return None
 
 
+def _why_no_network(request: Request) -> str | None:
+    """A note on what keeps a network from being tried after splines; None where nothing does."""
+    reason = network_refusal(request.problem, request.readings)
+    if reason is not None:
+        return f"No network was tried, because {reason}."
+    sentence = next(beyond_single(request.problem, request.readings), None)
+    return None if sentence is None else f"No network was tried: {sentence}"
+
+
 def _handed_over(
     request: Request, options: RunOptions, reason: str, model: FittedModel | None, unknowns: Mapping[str, float]
 ) -> FitResult:
@@ -139,6 +150,9 @@ def estimator_of(density: str) -> dict[str, Any]:
 
 
 def _network(request: Request, options: RunOptions, reason: str) -> FitResult:
+    lacking = network_refusal(request.problem, request.readings)
+    if lacking is not None:
+        raise InputError(f"{reason}, and {lacking}, which only splines can fit with; change one of the two.")
     method = METHODS[NETWORK].make(**estimator_of(density_of(request.method)))
     check_single_precision(request.problem, request.readings)
     result = backend_of(method).fit(replace(request, method=method), options)

@@ -14,13 +14,11 @@ from napinn.data.readings import Readings
 from napinn.errors import InputError
 from napinn.problem import Problem, Unknown
 from napinn.problem.file.binding import check_in_box
+from napinn.problem.precision import beyond_single
 from napinn.problem.tables import Table
 from napinn.results.intervals import FEWEST_READINGS
 from napinn.results.recipe import Recipe
 from napinn.storage.settings import encode
-
-COARSEST = 1e-4
-"""The least change of a coordinate that single precision holds, as a share of its range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,16 +137,6 @@ def check_readings(problem: Problem, readings: Readings, double: bool = False) -
 
 
 def check_single_precision(problem: Problem, readings: Readings) -> None:
-    """Whether single precision holds the coordinates and values of these readings."""
-    single = np.finfo(np.float32)
-    for name, (low, high) in problem.coordinates.items():
-        if max(abs(low), abs(high)) > float(single.max):
-            raise InputError(f"'{name}' runs from {low:g} to {high:g}, beyond single precision; use --double.")
-    if max(np.abs(readings.values).max(), np.abs(readings.points).max()) > single.max:
-        raise InputError(f"{readings.source} holds numbers beyond single precision; use --double or larger units.")
-    for name, (low, high) in problem.coordinates.items():
-        if single.eps * max(abs(low), abs(high)) > COARSEST * (high - low):
-            raise InputError(
-                f"{readings.source}: '{name}' runs from {low:.10g} to {high:.10g}, too far from zero for single "
-                "precision to distinguish its values; count it from the first reading, or use --double."
-            )
+    """Raises `InputError` where single precision cannot hold the coordinates or values of these readings."""
+    for sentence in beyond_single(problem, readings):
+        raise InputError(f"{readings.source}: {sentence}")

@@ -23,13 +23,14 @@ def export_readings(result: FitResult, path: Path, flags: str | None = None) -> 
 
     :param path: A file that ends in `.parquet`, `.pq`, `.csv` or `.nc`.
     :param flags: The scheme of quality flags; the default is none, and `qartod` for NetCDF."""
-    if path.suffix in NETCDF:
+    ending = path.suffix.lower()
+    if ending in NETCDF:
         scheme = scheme_named(flags or "qartod")
         dataset = readings_dataset(result, scheme)
         dataset.to_netcdf(path, engine="h5netcdf")
         return f"{dataset.sizes['obs']} readings with {scheme.title} flags in CF NetCDF; open it with xarray."
     table = result.readings_table(flags)
-    if path.suffix == ".csv":
+    if ending == ".csv":
         path.write_text(csv_text(table), encoding="utf-8")
         return f"{len(table)} rows of text; open it with pandas.read_csv."
     table.to_parquet(path, index=False)

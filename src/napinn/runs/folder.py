@@ -126,8 +126,7 @@ def save(result: FitResult, folder: Path | str, *, same_fit: bool = False, flags
     """
     folder = Path(folder)
     if flags is None:
-        with contextlib.suppress(InputError):
-            flags = read_extras(folder).flags
+        flags = _flags_of(folder, same_fit)
     else:
         scheme_named(flags)
     with storing(f"the run could not be saved to {folder}"):
@@ -135,6 +134,17 @@ def save(result: FitResult, folder: Path | str, *, same_fit: bool = False, flags
         if not same_fit:
             (folder / VERIFICATION).unlink(missing_ok=True)
         _write(result, folder, flags)
+
+
+def _flags_of(folder: Path, same_fit: bool) -> str | None:
+    """The scheme of quality flags that the same fit was saved with, or else that the folder's request asks for."""
+    with contextlib.suppress(InputError):
+        flags = read_settings(folder / RESULT).get("flags") if same_fit else None
+        if isinstance(flags, str):
+            return scheme_named(flags).name
+    with contextlib.suppress(InputError):
+        return read_extras(folder).flags
+    return None
 
 
 def _write(result: FitResult, folder: Path, flags: str | None) -> None:
@@ -145,7 +155,8 @@ def _write(result: FitResult, folder: Path, flags: str | None) -> None:
     readings, sensors = result.readings_table(flags), result.sensors_table(flags)
     write_readings(readings, folder)
     write_atomic(folder / SENSORS, csv_text(sensors, index=True))
-    (folder / METADATA).unlink(missing_ok=True)
+    for earlier in (METADATA, FLAGGED):
+        (folder / earlier).unlink(missing_ok=True)
     if result.problem.units:
         tables = {READINGS: list(map(str, readings)), SENSORS: [str(sensors.index.name), *map(str, sensors)]}
         write_atomic(folder / METADATA, as_json(table_metadata(result, tables)))
@@ -156,7 +167,7 @@ def _write(result: FitResult, folder: Path, flags: str | None) -> None:
     with atomic_path(folder / "field.nc") as beside:
         field_grid(result).to_netcdf(beside, engine="h5netcdf")
     # Last, so that a folder with a result.json is whole.
-    write_atomic(folder / RESULT, as_json(describe(result)))
+    write_atomic(folder / RESULT, as_json(describe(result) | ({} if flags is None else {"flags": flags})))
     (folder / PROGRESS).unlink(missing_ok=True)
     if result.status is not FitStatus.INTERRUPTED:
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)

@@ -19,7 +19,12 @@ BEGUN = STARTED | {
 """All that the folder of a fit may hold before it has a result."""
 COMPARISON = "comparison.csv"
 """Stands in the folder of a comparison."""
-OWN_FILES = RUN_FILES | {"report.html", "field.nc", "readings.nc", COMPARISON, "comparison.png"}
+DISCOVERY, FOUND_PROBLEM = "discovery.json", "problem.yaml"
+"""The first stands in the folder of a discovery, and beside it the second where an equation is claimed. A fit of that
+equation makes the folder that of a run as well."""
+OWN_FILES = RUN_FILES | {
+    "report.html", "field.nc", "readings.nc", "profile.png", COMPARISON, "comparison.png",
+}  # fmt: skip
 """All that napinn writes into the folder of a run or a comparison by itself."""
 FITS = "fits"
 """The folder of finished fits in that of a study."""
@@ -46,7 +51,7 @@ def check_folder(folder: Path, overwrite: bool, whole: str = RESULT, inputs: Seq
                 raise InputError(f"{path} would be lost if {folder} were overwritten; name another folder with --out.")
         if not overwrite:
             raise InputError(f"{folder} already exists and is not empty; choose another name or add --overwrite.")
-        if not ((folder / whole).exists() or _only_begun(folder)):
+        if not any((folder / mark).exists() for mark in (whole, DISCOVERY)) and not _only_begun(folder):
             raise InputError(f"{folder} is not a run of napinn, so it is not overwritten; choose another name.")
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from None
@@ -57,6 +62,7 @@ def remove_own_files(folder: Path) -> None:
 
     :param folder: Of a run, or of a comparison with the runs in it."""
     compared = (folder / COMPARISON).exists()
+    own = OWN_FILES - {LOCK} | ({FOUND_PROBLEM} if (folder / DISCOVERY).exists() else set())
     try:
         for path in folder.iterdir():
             plain_folder = path.is_dir() and not path.is_symlink()
@@ -64,7 +70,7 @@ def remove_own_files(folder: Path) -> None:
                 remove_own_files(path)
                 with contextlib.suppress(OSError):  # Not empty: it holds files of the user.
                     path.rmdir()
-            elif path.name.startswith(UNFINISHED) or path.name in OWN_FILES - {LOCK}:
+            elif path.name.startswith(UNFINISHED) or path.name in own:
                 shutil.rmtree(path) if plain_folder else path.unlink()
     except OSError as error:
         raise InputError(f"{folder} cannot be replaced: {error.strerror or error}.") from None

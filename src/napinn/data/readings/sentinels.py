@@ -24,6 +24,8 @@ def far_repeats(values: np.ndarray) -> dict[float, int]:
     """Values far from all others that repeat, or that loggers are known to write, and how often each occurs.
 
     :param values: Readings of one field."""
+    if not len(values):
+        return {}
     numbers, counts = np.unique(values, return_counts=True)
     unit = robust_std(values)
     usual = (counts >= SENTINEL_TIMES) | np.isin(numbers, SENTINELS)

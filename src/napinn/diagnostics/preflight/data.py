@@ -10,6 +10,7 @@ from napinn.data.robust import robust_std
 from napinn.diagnostics.preflight.findings import Finding, Weight
 from napinn.problem import Problem
 from napinn.problem.equations import Call, Derivative, walk
+from napinn.problem.precision import beyond_single
 
 HUGE = 1e6
 """Robust standard deviations that no gross error of an instrument reaches: a number that means something else."""
@@ -74,17 +75,8 @@ def _sentinels(problem: Problem, readings: Readings) -> Iterator[Finding]:
 
 
 def _beyond_precision(problem: Problem, readings: Readings) -> Iterator[Finding]:
-    most = float(np.finfo(np.float32).max)
-    for name, (low, high) in problem.coordinates.items():
-        if max(abs(low), abs(high)) > most:
-            yield Finding(Weight.OBSTACLE, f"'{name}' runs from {low:g} to {high:g}, beyond single precision.")
-    largest = float(np.abs(readings.values).max())
-    if largest > most:
-        yield Finding(
-            Weight.OBSTACLE,
-            f"a reading has the size {largest:g}, beyond single precision; correct it, use larger units, or fit with "
-            "--double.",
-        )
+    for sentence in beyond_single(problem, readings):
+        yield Finding(Weight.OBSTACLE, sentence)
 
 
 def _huge(problem: Problem, readings: Readings) -> Iterator[Finding]:

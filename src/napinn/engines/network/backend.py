@@ -16,8 +16,8 @@ from napinn.engines.network.fitting import fit_network, method_of
 from napinn.engines.network.model import NetworkModel, NetworkSpread, network_of, restored, restored_spread
 from napinn.engines.network.training import Method, prepare_data
 from napinn.engines.network.uncertainty.intervals import estimate_uncertainty
+from napinn.engines.network_limits import check_network
 from napinn.engines.request import Request, check_readings
-from napinn.errors import InputError
 from napinn.problem import Problem
 from napinn.results.intervals import Uncertainty
 from napinn.results.model import FittedModel
@@ -33,8 +33,7 @@ AROUND_FIT = 3.0
 
 class Networks(Backend):
     def fit(self, request: Request, options: RunOptions) -> FitResult:
-        check_problem(request.problem)
-        check_groups(request.readings)
+        check_network(request.problem, request.readings)
         check_compiler()
         return fit_network(request, options)
 
@@ -52,8 +51,7 @@ class Networks(Backend):
         """From a few steps of every kind of phase that the method has: what compiling takes once, what each step takes
         as often as it is taken, and what is done before, between and after."""
         assert isinstance(method, Method)
-        check_problem(problem)
-        check_groups(readings)
+        check_network(problem, readings)
         method = adapted(method, readings, problem)
         first_of = {phase.kind: phase for phase in reversed(method.phases)}
         tried = tuple(
@@ -82,18 +80,6 @@ class Networks(Backend):
 
     def device(self) -> str:
         return jax.devices()[0].platform
-
-
-def check_problem(problem: Problem) -> None:
-    """Raises `InputError` where a problem has an entry that no network can fit with."""
-    if problem.spline_only is not None:
-        raise InputError(f"{problem.spline_only}, which only --method splines can fit with.")
-
-
-def check_groups(readings: Readings) -> None:
-    """Raises `InputError` where readings have several noise laws: a network learns one for each field."""
-    if len(readings.groups) > 1:
-        raise InputError("the problem has several noise groups, which only --method splines can fit with.")
 
 
 def seconds_a_step(history: pd.DataFrame) -> dict[str, float]:

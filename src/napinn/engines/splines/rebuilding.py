@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.method import Splines
 from napinn.engines.splines.model import SplineModel
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
@@ -19,7 +20,8 @@ def rebuilt_fit(result: FitResult, model: SplineModel) -> tuple[System, State]:
     Args:
         result: the fit.
         model: its model."""
-    task = Task(result.problem, result.readings)
+    assert isinstance(result.method, Splines)
+    task = Task(result.problem, result.readings, result.method.density)
     used = ~left_out(result.verdicts, len(result.readings))
     functions = [model.functions[curve.name].coefficients for curve in task.curves]
     unknowns = np.concatenate([np.array([result.unknowns[name] for name in result.problem.unknowns]), *functions])

@@ -84,6 +84,9 @@ def _check_tokens(text: str, path: Path) -> None:
         if isinstance(token, yaml.AliasToken):
             # Aliases can make a few lines stand for billions of entries, and no problem needs them.
             raise InputError(f"{path} uses a YAML alias (*name); write the entry out.")
+        if isinstance(token, yaml.TagToken):
+            # The constructors of some tags fail on wrong text with exceptions of any kind.
+            raise InputError(f"{path}, line {token.start_mark.line + 1} has a YAML tag (!name); write the value alone.")
         depth += isinstance(token, OPENING) - isinstance(token, CLOSING)
         if depth > DEEPEST:
             raise InputError(f"{path} nests entries more than {DEEPEST} levels deep, the limit for a problem file.")

@@ -47,6 +47,8 @@ def _check_ignored(table: pd.DataFrame, roles: Roles, source: str) -> None:
     from their dates."""
     for column in roles.ignored:
         filled = table[column].dropna().astype(str).str.strip()
+        if filled.empty:
+            continue
         if pd.to_numeric(filled, errors="coerce").notna().mean() > MOSTLY:
             readings_in(table[column], source, ())
         if filled.str.fullmatch(THOUSANDS).any() and filled.str.replace(",", "").str.fullmatch(NUMBER).all():

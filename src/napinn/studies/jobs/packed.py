@@ -9,7 +9,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from napinn.errors import InputError
 from napinn.storage.atomic import atomic_path
+from napinn.storage.lock import held
 
 TABLE = "finished.parquet"
 COLUMNS = ("name", "key", "work", "seconds", "attempts", "row", "payload")
@@ -25,7 +27,8 @@ def find(name: str, folder: Path) -> dict[str, Any] | None:
     path = folder / TABLE
     try:
         return _read(path, path.stat().st_mtime_ns).get(name)
-    except OSError:
+    except (OSError, ValueError, KeyError):
+        # Damaged, as a torn outcome file is: its jobs are run again.
         return None
 
 
@@ -45,17 +48,29 @@ def pack(folder: Path, outcomes: dict[str, dict[str, Any]]) -> int:
     import pyarrow.parquet as pq
 
     path = folder / TABLE
-    known = dict(_read(path, path.stat().st_mtime_ns)) if path.exists() else {}
-    for name, content in outcomes.items():
-        texts = {key: json.dumps(content[key], ensure_ascii=False, sort_keys=True) for key in ("row", "payload")}
-        known[name] = {key: content.get(key) for key in COLUMNS} | texts
-    ordered = [known[name] for name in sorted(known)]
-    table = pa.table({column: [entry[column] for entry in ordered] for column in COLUMNS})
-    with atomic_path(path) as beside:
-        pq.write_table(table, beside, compression="zstd", compression_level=19)
-    for name in outcomes:
-        shutil.rmtree(folder / name)
+    # Two that pack at once would each write what the other has not read.
+    with held(folder):
+        known = _known(path)
+        for name, content in outcomes.items():
+            texts = {key: json.dumps(content[key], ensure_ascii=False, sort_keys=True) for key in ("row", "payload")}
+            known[name] = {key: content.get(key) for key in COLUMNS} | texts
+        ordered = [known[name] for name in sorted(known)]
+        table = pa.table({column: [entry[column] for entry in ordered] for column in COLUMNS})
+        with atomic_path(path) as beside:
+            pq.write_table(table, beside, compression="zstd", compression_level=19)
+        for name in outcomes:
+            shutil.rmtree(folder / name)
     return len(outcomes)
+
+
+def _known(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries that are packed already; a damaged table is refused, so that it is not written over."""
+    if not path.exists():
+        return {}
+    try:
+        return dict(_read(path, path.stat().st_mtime_ns))
+    except (ValueError, KeyError):
+        raise InputError(f"{path} is damaged; restore it, or remove it and its fits are run again.") from None
 
 
 @functools.lru_cache(maxsize=4)

@@ -255,10 +255,19 @@ def maps(rows: pd.DataFrame) -> Figure:
     labels = list(dict.fromkeys(kept["label"]))
     found = {str(name): _snapshots(group) for name, group in kept.groupby("benchmark", sort=False)}
     lines = [(name, t) for name, by_label in found.items() for t in _two(_shared(by_label))]
+    if not lines:
+        return _no_snapshot()
     figure = Figure(figsize=(2.3 * (1 + 2 * len(labels)), 2.1 * len(lines)), layout="constrained")
     panels = figure.subplots(len(lines), 1 + 2 * len(labels), squeeze=False)
     for axes, (name, t) in zip(panels, lines, strict=True):
         _map_row(figure, list(axes), name, labels, {label: cuts[t] for label, cuts in found[name].items()})
+    return figure
+
+
+def _no_snapshot() -> Figure:
+    """Only fits of seed 0 keep snapshots, and that fit may be missing."""
+    figure = Figure(figsize=(4.0, 1.0))
+    figure.text(0.5, 0.5, "No fit with snapshots is finished.", ha="center", va="center")
     return figure
 
 

@@ -17,7 +17,7 @@ from napinn.errors import InputError, nearest, storing
 from napinn.studies.benchmarks.corruption import OUTLIER_STYLES
 from napinn.studies.jobs import Job, JobOutcome, run_jobs
 from napinn.studies.jobs.store import finished, pack_finished
-from napinn.studies.paper.cases import AS_PRINTED, Case, unpacked
+from napinn.studies.paper.cases import AS_PRINTED, TIMED, Case, unpacked
 from napinn.studies.paper.catalogue import left_out
 from napinn.studies.paper.names import check_preset
 from napinn.studies.paper.pictures import field_image
@@ -112,8 +112,7 @@ def reproduce(
     others = {job.name: job for _, job in named if job.name not in chosen}
     found = [finished(job, folder / "fits") for job in others.values()]
     outcomes = [outcome for outcome in found if outcome is not None]
-    timed = {case.job().name for group in cases.values() for case in group if case.timed}
-    fits, timings = ([job for name, job in chosen.items() if (name in timed) is alone] for alone in (False, True))
+    fits, timings = ([job for job in chosen.values() if (job.work == TIMED) is alone] for alone in (False, True))
     if fits:
         outcomes += run_jobs(fits, folder / "fits", workers=workers, cluster=cluster, progress=progress)
     if timings:

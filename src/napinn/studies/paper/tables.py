@@ -121,8 +121,10 @@ def confusion(rows: pd.DataFrame, study: str) -> str:
     first = rows.iloc[0]
     lines = ["| true label | rejected | accepted |", "|---|---|---|"]
     for label, counts in confused(first).iterrows():
-        beside = {end: paper()[study, OURS, "allen_cahn", 0.1, f"{label}_{end}"] for end in counts.index}
-        lines.append(f"| {label} | " + " | ".join(f"{counts[end]:,} / {beside[end]:,.0f}" for end in beside) + " |")
+        place = (study, OURS, first["benchmark"], float(first["ratio"]))
+        printed = {end: paper().get((*place, f"{label}_{end}")) for end in counts.index}
+        beside = {end: "" if number is None else f" / {number:,.0f}" for end, number in printed.items()}
+        lines.append(f"| {label} | " + " | ".join(f"{counts[end]:,}{beside[end]}" for end in beside) + " |")
     return "\n".join([*lines, "", f"Seed {first['seed']}.", ""])
 
 
@@ -138,8 +140,8 @@ def spread(values: pd.Series, digits: int = 3) -> str:
     if values.empty:
         return ""
     mean = values.mean()
-    shown = f"{mean:.{digits}g}" if 0 < abs(mean) < 10.0**-digits else f"{mean:.{digits}f}"
-    return shown if len(values) < 2 else f"{shown} ({values.std():.{digits}f})"
+    form = f".{digits}g" if 0 < abs(mean) < 10.0**-digits else f".{digits}f"
+    return f"{mean:{form}}" if len(values) < 2 else f"{mean:{form}} ({values.std():{form}})"
 
 
 def _pivot(
