@@ -334,7 +334,7 @@ def test_dates_are_joined_only_with_one_column_of_times(header, tmp_path):
 
 def test_an_empty_column_beside_dates_is_no_time_of_day():
     table = pd.DataFrame({"date": ["2024-03-01", "2024-03-02", "2024-03-03"], "T": [1.0, 2.0, 4.0], "T_qc": [None] * 3})
-    assert proposed(table)[0].fields == ["T"]
+    assert proposed(table)[0].fields == ("T",)
 
 
 @pytest.mark.parametrize(
