@@ -12,6 +12,7 @@ import pytest
 
 from napinn.engines.network.training import FixedCost, Method, PhaseKind
 from napinn.errors import InputError, StorageError
+from napinn.field.backbones import BayesianMLP
 from napinn.studies.jobs import JobOutcome, Status, local
 from napinn.studies.paper.cases import SLICE_SIDE, Case, injected_density, packed, unpacked
 from napinn.studies.paper.catalogue import OF_SPLINES, OF_STEPS, catalogue, left_out
@@ -218,6 +219,18 @@ def test_one_legend_names_what_only_some_panels_show():
     assert len(panels[-1].get_legend_handles_labels()[1]) == 1
 
 
+def test_posteriors_may_begin_narrower():
+    setting = Setting(posterior_start=0.02)
+    assert setting.options == ["--posterior-start 0.02"]
+    for case in STUDIES["main"].cases(PRESETS["quick"]):
+        changed = setting.of(case)
+        assert (changed.job() != case.job()) == (case.label == "b_pinn")
+        if case.label == "b_pinn":
+            backbone = network_of(changed).backbone
+            assert isinstance(backbone, BayesianMLP)
+            assert np.log1p(np.exp(backbone.raw_start)) == pytest.approx(0.02)
+
+
 @pytest.mark.parametrize(("times", "scale"), [(0.9, "linear"), (1.1, "log")])
 def test_an_axis_of_errors_is_logarithmic_where_two_labels_fit_on_it(times, scale):
     (axes,) = by_ratio(table_of({("a", 0.05): [0.1], ("b", 0.05): [0.1 * times * LOG_FROM]})).axes
@@ -293,7 +306,8 @@ def test_a_setting_other_than_the_usual_is_another_fit():
     assert Setting(error="instants").of(case).job() == case.job()
     assert (Setting().stem("main"), other.stem("main")) == ("main", "main-instants")
     for wrong, told in (({"outliers": "aditive"}, "additive"), ({"error": "instant"}, "instants"),
-                        ({"law_scale": 0.0}, "must be positive")):  # fmt: skip
+                        ({"law_scale": 0.0}, "must be positive"),
+                        ({"posterior_start": 0.0}, "starts at 0; it must be positive")):  # fmt: skip
         with pytest.raises(InputError, match=told):
             Setting(**wrong)
 

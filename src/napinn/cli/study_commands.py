@@ -83,6 +83,9 @@ def reproduce(
     law_scale: Annotated[
         float, typer.Option(help="Standard deviation of Gaussian and Laplace noise, in parts of the mixture's.")
     ] = 1.0,
+    posterior_start: Annotated[
+        float | None, typer.Option(help="Standard deviation with which B-PINN's posteriors begin; default 0.049.")
+    ] = None,
     error: Annotated[
         str,
         typer.Option(
@@ -106,7 +109,7 @@ def reproduce(
 
         raise typer.Exit(discovery_command(out, matching, json))
     options = {"seeds": seeds, "workers": workers, "cluster": cluster, "matching": matching}
-    setting = {"outliers": outliers, "law_scale": law_scale, "error": error}
+    setting = {"outliers": outliers, "law_scale": law_scale, "posterior_start": posterior_start, "error": error}
     options |= {"only_finished": only_finished, "pack": pack}
     raise typer.Exit(reproduce_command(study, preset, out, options, setting, json))
 

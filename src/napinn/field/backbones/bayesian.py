@@ -20,7 +20,7 @@ from napinn.field.backbones.mlp import tanh_layers
 from napinn.field.streams import Flow, linear
 
 RAW_START = -3.0
-"""A deviation is the softplus of a raw number; raw numbers start here, deviations at 0.049."""
+"""A deviation is the softplus of a raw number; by default raw numbers start here, deviations at 0.049."""
 
 
 class BayesianLinear(eqx.Module):
@@ -55,12 +55,14 @@ class BayesianNetwork(Network):
 class BayesianMLP(Backbone):
     width: int = 80
     depth: int = 5
+    raw_start: float = RAW_START
+    """Softplus of this is the deviation that every weight begins with."""
 
     def init(
         self, key: PRNGKeyArray, inputs: int, outputs: int, low: Float[Array, " d"], high: Float[Array, " d"]
     ) -> BayesianNetwork:
         means = xavier_layers(key, [inputs, *[self.width] * self.depth, outputs], low.dtype)
-        return BayesianNetwork(tuple(_around(mean) for mean in means))
+        return BayesianNetwork(tuple(_around(mean, self.raw_start) for mean in means))
 
 
 def sampled(tree: Any, key: PRNGKeyArray) -> Any:
@@ -83,8 +85,8 @@ def _is_bayesian(node: Any) -> bool:
     return isinstance(node, BayesianLinear)
 
 
-def _around(mean: Linear) -> BayesianLinear:
-    raw = jax.tree.map(lambda array: jnp.full_like(array, RAW_START), mean)
+def _around(mean: Linear, raw_start: float) -> BayesianLinear:
+    raw = jax.tree.map(lambda array: jnp.full_like(array, raw_start), mean)
     return BayesianLinear(mean.weight, mean.bias, raw.weight, raw.bias)
 
 

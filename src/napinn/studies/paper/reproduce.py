@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,7 +14,9 @@ import pandas as pd
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.figure import Figure
 
+from napinn.engines.network.training import Method
 from napinn.errors import InputError, nearest, storing
+from napinn.field.backbones import BayesianMLP
 from napinn.studies.benchmarks.corruption import OUTLIER_STYLES
 from napinn.studies.jobs import Job, JobOutcome, run_jobs
 from napinn.studies.jobs.store import finished, pack_finished
@@ -46,6 +49,9 @@ class Setting:
     """A name in `OUTLIER_STYLES`: "one_sided" replaces the noise by a gross error, as printed; "additive" adds it."""
     law_scale: float = 1.0
     """Standard deviation of Gaussian and Laplace noise, in parts of the mixture's; the paper does not print it."""
+    posterior_start: float | None = None
+    """Standard deviation with which B-PINN's posteriors begin; None for napinn's own, 0.049. The paper does not print
+    it."""
     error: str = "whole"
     """A name in `ERRORS`: relative errors of the whole record, or the mean of those at three instants."""
 
@@ -56,20 +62,30 @@ class Setting:
             raise InputError(f"there is no error '{self.error}'; {nearest(self.error, ERRORS)}")
         if not 0.0 < self.law_scale < float("inf"):
             raise InputError(f"the scale of the noise laws is {self.law_scale:g}; it must be positive.")
+        if self.posterior_start is not None and not 0.0 < self.posterior_start < float("inf"):
+            raise InputError(f"B-PINN's deviation starts at {self.posterior_start:g}; it must be positive.")
 
     @property
     def options(self) -> list[str]:
         """Those of the command line that give this setting."""
-        chosen = {"--outliers": self.outliers, "--law-scale": f"{self.law_scale:g}", "--error": self.error}
-        usual = {"--outliers": AS_PRINTED, "--law-scale": "1", "--error": "whole"}
-        return [f"{name} {value}" for name, value in chosen.items() if value != usual[name]]
+        usual, chosen = (dataclasses.asdict(setting) for setting in (Setting(), self))
+        differing = {name: value for name, value in chosen.items() if value != usual[name]}
+        words = {name: value if isinstance(value, str) else f"{value:g}" for name, value in differing.items()}
+        return [f"--{name.replace('_', '-')} {word}" for name, word in words.items()]
 
     def stem(self, study: str) -> str:
         """The name of a study's files: errors of another kind are of the same fits, in files beside the usual ones."""
         return study + ERRORS[self.error].replace("_", "-")
 
     def of(self, case: Case) -> Case:
-        return dataclasses.replace(case, outliers=self.outliers, law_scale=self.law_scale)
+        case = dataclasses.replace(case, outliers=self.outliers, law_scale=self.law_scale)
+        method = case.method
+        if self.posterior_start is None or not isinstance(method, Method):
+            return case
+        if not isinstance(method.backbone, BayesianMLP):
+            return case
+        backbone = dataclasses.replace(method.backbone, raw_start=math.log(math.expm1(self.posterior_start)))
+        return dataclasses.replace(case, method=dataclasses.replace(method, backbone=backbone))
 
 
 READING = (
