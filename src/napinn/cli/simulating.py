@@ -1,6 +1,7 @@
 """`napinn simulate`."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,7 @@ def show(counts: Mapping[str, int], files: Mapping[str, Path], console: Console)
     lines = [
         f"{', '.join(parts)}: {files['readings']}",
         f"labels, not for fitting: {files['labels']}",
-        f"next: napinn fit {files['readings']} --problem {files['problem']}",
+        f"next: napinn fit {shlex.quote(str(files['readings']))} --problem {shlex.quote(str(files['problem']))}",
     ]
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True, markup=False)
