@@ -72,8 +72,8 @@ class SeedFits:
         count = len(self.results)
         found = {name: np.array([each.unknowns[name] for each in self.results]) for name in self.chosen.unknowns}
         ranges = [f"'{name}' from {values.min():.4g} to {values.max():.4g}" for name, values in found.items()]
-        row_number = f" found {', '.join(ranges)}" if ranges else " were fitted"
-        return f"{count} seeds{row_number}; this is seed {self.chosen.seed}, the best {_by(self.chosen)}."
+        clause = f" found {', '.join(ranges)}" if ranges else " were fitted"
+        return f"{count} seeds{clause}; this is seed {self.chosen.seed}, the best {_by(self.chosen)}."
 
 
 def fit_seeds(

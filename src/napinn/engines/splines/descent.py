@@ -24,7 +24,7 @@ FALL = 10**0.5
 SETTLING_ROUNDS, SETTLED = 3, 0.02
 """The noise level is estimated again until it moves by less than this share."""
 STIFF_AS_BEFORE = 0.3
-"""The change of the logarithm of a roughness_weight that moves a function by less than its error."""
+"""The change of the logarithm of a roughness weight that moves a function by less than its error."""
 SMALLEST_NOISE = 1e-4
 """Of the size of a field."""
 MOST_SPENT = 0.5
@@ -141,7 +141,7 @@ def with_noise_level(point: Point) -> Point:
 
     A field whose readings are used up keeps its level: its misfits are small because the splines pass through the
     readings, and a level that followed them would make it pass through ever more closely. Unknown functions get the
-    roughness_weight that goes with the level so far."""
+    roughness weight that goes with the level so far."""
     if point.system.task.curves:
         state = replace(point.state, roughness_weight=chosen_roughness_weights(point.solution))
         point = replace(point, solution=replace(point.solution, state=state))

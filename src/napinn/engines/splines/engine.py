@@ -207,7 +207,7 @@ class Engine:
         return point if self.starts.doubts(point, start) else learn_law(point, least, self._report)
 
     def _with_stiffness(self, point: Point, least: Units) -> Point:
-        """Unknown functions and their roughness_weight in turn, until both no longer change."""
+        """Unknown functions and their roughness weight in turn, until both no longer change."""
         for _ in range(ROUGHNESS_ROUNDS):
             before = point.state
             point = with_noise_level(point)

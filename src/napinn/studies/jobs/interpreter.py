@@ -27,14 +27,14 @@ class Death:
 
 
 class Interpreter:
-    """Does one request after another until it dies or is killed, and must then be buried.
+    """Does one request after another until it dies or is killed; `reap` must then be called.
 
     All but `kill` belong to one thread; `kill` may come from any, and `perform` then gives nothing.
     """
 
     def __init__(self, place: Place):
         self.born = time.monotonic()
-        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by bury()
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by reap()
         # -P: what lies in the working directory must not shadow a module.
         command = [sys.executable, "-P", "-m", "napinn.studies.jobs.worker", *map(str, place.cores)]
         self.process = subprocess.Popen(

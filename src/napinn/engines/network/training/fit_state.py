@@ -1,7 +1,7 @@
 """A fit as a sequence of states, each of which is enough to continue from.
 
 Being killed and resumed, and meeting a number that is not finite, are then the same thing: training continues
-from an earlier fit_state. After a number that is not finite it does so at a smaller rate, a few times at most."""
+from an earlier state. After a number that is not finite it does so at a smaller rate, a few times at most."""
 
 import logging
 import time
@@ -53,7 +53,7 @@ class FitState:
     notes: tuple[str, ...] = ()
     """What happened on the way that the user should know."""
     sound: bool = True
-    """Whether this is a fit_state to come back to."""
+    """Whether this is a state to come back to."""
 
 
 Between = Callable[[int, TrainingState], TrainingState]
@@ -63,7 +63,7 @@ Between = Callable[[int, TrainingState], TrainingState]
 def train(
     problem: Problem, method: Method, data: Data, fit_state: FitState, between: Between = lambda number, state: state
 ) -> Iterator[tuple[FitState, Snapshot]]:
-    """The moments after this one, until all phases are done; `GaveUpError` if they cannot be."""
+    """The states after this one, each with its snapshot, until all phases are done; `GaveUpError` if they cannot be."""
     good, began = fit_state, time.perf_counter() - fit_state.seconds
     measured: dict[PhaseKind, float] = {}
     while fit_state.phase < len(method.phases):

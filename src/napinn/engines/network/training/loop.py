@@ -199,7 +199,8 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
     """A function that runs some steps: the state after them, mean losses, and whether every number is finite.
 
     Fits of one problem by one method share its program, so that only the first of several seeds has to compile; and so
-    do phases that differ in their length, rate or equation_factors alone, and methods that differ in their phases."""
+    do phases that differ in their length, their rate or the factors of their equations alone, and methods that differ
+    in their phases."""
     # None of these is part of the program.
     parts = replace(method, phases=(), minutes=None, log_every=1, rejection=RelativeCost(), held_out=0.0, sensors=None)
     bare = replace(
