@@ -104,7 +104,7 @@ def local_bias(places: np.ndarray, misfits: np.ndarray) -> BiasedCell | None:
     cells = list(_cells(places, np.arange(len(places))))
     if not cells:
         return None
-    # Imported here, as SciPy everywhere in this room: a run that is refused should not wait for it.
+    # Imported here: a run that is refused should not wait for SciPy.
     from scipy.special import bdtr
 
     signs = signs_of(misfits)

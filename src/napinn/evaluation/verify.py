@@ -21,8 +21,7 @@ def verify(
     result: FitResult, *, refit: bool = False, progress: Callable[[str], Progress] | None = None
 ) -> Verification:
     """Say whether a fit can be trusted: its status, misfits, conditions and coefficients, readings that it never
-    trained on,
-    and its equations solved forward.
+    trained on, and its equations solved forward.
 
     :param result: A finished fit; intervals are computed where it has none.
     :param refit: Also fit three times, each without some of the sensors, and see whether these are predicted.
