@@ -11,7 +11,8 @@ from rich.table import Table
 from known_results import known
 from napinn import fit
 from napinn.cli.console import Console, prose
-from napinn.cli.progress import duration, left
+from napinn.cli.progress import left
+from napinn.data.durations import duration
 from napinn.engines.network import backend as network_backend
 from napinn.engines.network.methods import law_pinn
 from napinn.engines.network.training.fit_state import seconds_left
@@ -115,9 +116,22 @@ def test_splines_say_which_start_is_tried_and_which_is_continued(decay_problem, 
     assert all(each.seconds_left is not None for each in seen)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(4.4, "4 s"), (89.0, "89 s"), (91.0, "2 min"), (7200.0, "2.0 h")])
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 s"), (4.4, "4 s"), (59.7, "60 s"), (89.0, "89 s"), (89.4, "89 s"), (89.7, "2 min"), (91.0, "2 min"),
+        (119.7, "2 min"), (5369.0, "89 min"), (5399.0, "1.5 h"), (5401.0, "1.5 h"), (7199.0, "2.0 h"),
+        (7200.0, "2.0 h"), (7260.0, "2.0 h"),
+    ],
+)  # fmt: skip
 def test_a_time_is_said_in_the_unit_that_suits_it(seconds, said):
     assert duration(seconds) == said
+
+
+def test_a_measured_time_below_ten_seconds_has_a_decimal():
+    assert [duration(seconds, tenths=True) for seconds in (0.04, 3.0, 9.94, 9.99, 10.0, 119.7)] == [
+        "0.0 s", "3.0 s", "9.9 s", "10 s", "10 s", "2 min",
+    ]  # fmt: skip
 
 
 def test_output_that_is_no_terminal_has_no_width_even_in_colour(monkeypatch, capfd):
