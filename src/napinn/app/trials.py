@@ -30,7 +30,7 @@ def verify(analysis: Analysis, run: str) -> None:
 
 
 NOT_TRUSTED = 3
-"""The exit code of a check that was made and casts doubt."""
+"""`EXIT_NOT_TRUSTED` of the command line, which this room may not import."""
 
 
 def _called(analysis: Analysis, arguments: list[str], longest: float) -> subprocess.CompletedProcess[bytes]:

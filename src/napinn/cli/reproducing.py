@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from napinn.cli.console import Console
-from napinn.cli.exit_codes import EXIT_INTERRUPTED
+from napinn.cli.exit_codes import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
 from napinn.data.durations import duration
 from napinn.studies.jobs.cores import own_cores
 from napinn.studies.jobs.display import study_display
@@ -94,4 +94,4 @@ def reproduce_command(
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         for line in failed:
             console.print(f"failed: {line}", highlight=False, soft_wrap=True, markup=False)
-    return 3 if failed else 0
+    return EXIT_NOT_TRUSTED if failed else 0

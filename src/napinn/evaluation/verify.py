@@ -10,11 +10,10 @@ from napinn.diagnostics.forward.check import check_forward
 from napinn.diagnostics.identifiability import undeterminable
 from napinn.engines.base import Progress, backend_of
 from napinn.errors import InputError
+from napinn.evaluation.finishing import UNFINISHED
 from napinn.evaluation.held_out import check_held_out
 from napinn.evaluation.left_out import check_left_out
 from napinn.results.result import FitResult, FitStatus
-
-UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
 
 
 def verify(
