@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from napinn.engines.splines.equation_units import Units, measured_units
-from napinn.engines.splines.journal import Journal, Level, recalled
+from napinn.engines.splines.journal import LOOP, Journal, Level, recalled
 from napinn.engines.splines.roughness import chosen_roughness_weights
 from napinn.engines.splines.solver import Solution, solve, spent
 from napinn.engines.splines.state import State
@@ -207,8 +207,7 @@ class Descent:
         kept = recalled(self.journal, self.name, system.task, system.meter)
         if kept is not None:
             level, system, state = kept, kept.system, kept.state
-            loop = self.journal.stages[self.name].get("loop", np.array([kept.tolerance / FALL, quietest, 0, 0, 0, 0]))
-            tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
+            tolerance, quietest, calm, done = self._recalled_loop(kept, quietest)
         while tolerance >= 0.9 * end and not done:
             previous, last = level, level if level is not None and level.tolerance < LOOSE else None
             try:
@@ -221,12 +220,7 @@ class Descent:
             if level is not None and level.tolerance < LOOSE and precision_lost(level.errors, point.errors):
                 break
             self.watch(point, "")
-            if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
-                point = self._mended(point, previous, tolerance, quietest)
-                quietest = max(quietest, float(point.state.sigma[0]) / TOO_NOISY)
-            if point.share < MOST_SPENT:
-                quietest = min(quietest, float(point.state.sigma[0]))
-            point = self._refined(point, accepted_cost)
+            point, quietest = self._improved(point, previous, quietest, accepted_cost)
             if last is not None and point.equation_cost > max(3.0, 2.0 * last.equation_cost):
                 # The mesh cannot follow: back to the last tolerance.
                 level, done = last, True
@@ -237,11 +231,31 @@ class Descent:
                 done = calm >= 2
             system, state, tolerance = level.system, level.state, tolerance / FALL
             loop = np.array([tolerance, quietest, calm, self._futile, self.full, done], float)
-            self.journal.keep(self.name, {**level.arrays(), "loop": loop})
+            self.journal.keep(self.name, {**level.arrays(), LOOP: loop})
         assert level is not None
         return level
 
-    def _mended(self, failed: Point, previous: Level, tolerance: float, quietest: float) -> Point:
+    def _recalled_loop(self, kept: Level, quietest: float) -> tuple[float, float, int, bool]:
+        """The next tolerance, the least noise level, how long unknowns have stood still, and whether the descent had
+        ended, as they were kept with a level."""
+        first = np.array([kept.tolerance / FALL, quietest, 0, 0, 0, 0])
+        loop = self.journal.stages[self.name].get(LOOP, first)
+        tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
+        return tolerance, quietest, calm, done
+
+    def _improved(
+        self, point: Point, previous: Level | None, quietest: float, accepted_cost: float
+    ) -> tuple[Point, float]:
+        """The point on a mesh that follows the readings and meets the equations, as far as refinement can make one,
+        and the least noise level with it."""
+        if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
+            point = self._mended(point, previous, quietest)
+            quietest = max(quietest, float(point.state.sigma[0]) / TOO_NOISY)
+        if point.share < MOST_SPENT:
+            quietest = min(quietest, float(point.state.sigma[0]))
+        return self._refined(point, accepted_cost), quietest
+
+    def _mended(self, failed: Point, previous: Level, quietest: float) -> Point:
         """The mesh cannot follow the readings at this tolerance: go back and refine where the failed field needs it."""
         wanted, point = marks_of(failed), failed
         before: Level | Point = previous
@@ -249,7 +263,7 @@ class Descent:
             system, state = bisected(before, wanted, self.most)
             if system is None:
                 break
-            point = settle(system, state, tolerance, self.least)
+            point = settle(system, state, failed.tolerance, self.least)
             self._futile = 0.0
             self.watch(point, "refined, because the noise level rose")
             if point.state.sigma[0] < TOO_NOISY * quietest:
