@@ -15,7 +15,9 @@ from napinn.studies.jobs.cores import Place
 from napinn.studies.jobs.work import Report, Share
 
 LONGEST_TAIL = 8000
+"""Bytes of standard error that are kept of a process that died: the end of a long traceback fits in."""
 SECONDS_TO_DIE = 5.0
+"""For a process whose pipe has closed, which otherwise ends at once; one that takes longer hangs, and is killed."""
 
 
 @dataclass(frozen=True)
