@@ -12,6 +12,7 @@ from napinn.app.feedback import bind_columns, feedback, with_names
 from napinn.app.pages import Pages
 from napinn.app.proposal import first_draft
 from napinn.app.workspace import ChangedElsewhereError, Workspace, open_workspace
+from napinn.cli.exit_codes import EXIT_NOT_TRUSTED
 from napinn.cli.launching import RUNNING, _write
 from napinn.errors import InputError
 from napinn.problem.file import bind_readings, load_problem_file
@@ -251,6 +252,10 @@ def test_a_fit_outlives_its_server_and_can_be_stopped_and_continued(tmp_path, mo
     assert status(analysis.folder / "run-1")["state"] == "finished"
     analysis.problem.write_text("changed")
     assert second.state(analysis)["stale"]
+
+
+def test_the_page_and_the_command_line_mean_the_same_by_an_exit_code():
+    assert trials.NOT_TRUSTED == EXIT_NOT_TRUSTED
 
 
 def test_what_a_fit_will_be_is_one_sentence_or_nothing(tmp_path, monkeypatch):

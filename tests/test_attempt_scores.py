@@ -1,9 +1,34 @@
-"""How attempts of the spline engine are compared: the price of a faulty sensor."""
+"""How attempts of the spline engine are compared: the law of the misfits, and the price of a faulty sensor."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from napinn.engines.splines.attempt_scores import faulty_excess
+from napinn import read_table
+from napinn.engines.splines.attempt_scores import faulty_excess, likeliest
+from napinn.engines.splines.cost import Meter
+from napinn.engines.splines.journal import Level
+from napinn.engines.splines.smoothing import first_space
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
+from napinn.engines.splines.task import Task
+from spline_cases import small_decay
+
+
+def constant(task: Task, value: float) -> Level:
+    """A field that has one value everywhere, beside noise of deviation 1."""
+    space = first_space(task, (6,), 1)
+    state = State(np.full(space.size, value), np.ones(1), np.zeros(1), np.ones(1), task.working_laws)
+    system = System(task, space, 2, np.ones(len(task.readings), bool), Meter())
+    return Level(system, state, 1.0, 0.0, 1.0, 0.1, np.ones(1))
+
+
+@pytest.mark.parametrize(("density", "chosen"), [("mixture", 0), ("cauchy", 0), ("gaussian", 1)])
+def test_attempts_are_compared_by_the_law_that_they_were_fitted_with(density, chosen):
+    """A gross error of ten deviations pulls the mean of twenty readings to 0.5, and Cauchy's location hardly at all."""
+    table = pd.DataFrame({"t": np.linspace(0.0, 3.0, 20), "u": np.where(np.arange(20) == 7, 10.0, 0.0)})
+    task = Task(small_decay(), read_table(table, ("t",), ("u",)), density)
+    assert likeliest([constant(task, 0.0), constant(task, 0.5)], held=True) == chosen
 
 
 def costs(extra: float) -> tuple[np.ndarray, np.ndarray]:

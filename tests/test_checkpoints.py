@@ -38,6 +38,7 @@ def same(first, second):
     assert all(np.array_equal(a, b) for a, b in zip(numbers(first), numbers(second), strict=True))
     assert first.unknowns == second.unknowns
     np.testing.assert_array_equal(first.reliability, second.reliability)
+    assert all(result.history["seconds"].is_monotonic_increasing for result in (first, second))
     timeless = [result.history.drop(columns="seconds") for result in (first, second)]
     assert timeless[0].equals(timeless[1])
 

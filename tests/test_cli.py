@@ -202,7 +202,7 @@ def test_reproduce_alone_lists_the_studies(monkeypatch, capfd, tmp_path):
 
 def test_paths_and_units_of_a_simulation_stay_as_they_are(folder, monkeypatch, capfd):
     code, out, _ = napinn(monkeypatch, capfd, "simulate", "allen_cahn_si", "-o", "[m]/ac.csv")
-    assert (code, "napinn fit [m]/ac.csv --problem [m]/ac.problem.yaml" in out) == (0, True)
+    assert (code, "napinn fit '[m]/ac.csv' --problem '[m]/ac.problem.yaml'" in out) == (0, True)
     assert load_problem_file(folder / "[m]" / "ac.problem.yaml").units == {"x": "m", "y": "m", "t": "s", "p": "Pa"}
 
 

@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from napinn.cli import discovering, simulating, verifying
 from napinn.cli.commands import COMMANDS, EXTRAS, METHOD, PROBLEM, RUN, app
+from napinn.cli.console import Console
 from napinn.cli.main import run
 from napinn.cli.running import next_commands
+from napinn.diagnostics.findings import Verification
+from napinn.discovery.found import Discovery
 from napinn.results.result import FitStatus
 
 GROUP = typer.main.get_command(app)
@@ -98,6 +102,30 @@ def test_a_fit_ends_with_three_commands_that_parse(finished, status, first):
     for program, command, run_folder, *options in words:
         assert (program, run_folder) == ("napinn", "runs/my run")
         GROUP.commands[command].make_context(command, [run_folder, *options])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_commands_to_go_on_with_hold_paths_with_spaces(finished, monkeypatch, tmp_path, capfd):
+    def words(command: str) -> list[str]:
+        return shlex.split(command.strip())
+
+    found = Discovery((), finished.problem, finished, (), 1.0)
+    lines = discovering.next_commands(found, Path("a run"), Path("my table.csv")).splitlines()
+    options = ["--problem", "a run/problem.yaml", "--out", "a run-fit"]
+    assert words(lines[1]) == ["napinn", "fit", "my table.csv", *options]
+    assert words(lines[2]) == ["napinn", "verify", "a run"]
+    files = {"readings": Path("my table.csv"), "labels": Path("my labels.csv"), "problem": Path("my problem.yaml")}
+    simulating.show({"count": 4, "outliers": 0, "faulty": 0, "dropped_rows": 0}, files, Console())
+    command = capfd.readouterr().out.rpartition("next: ")[2]
+    assert words(command) == ["napinn", "fit", "my table.csv", "--problem", "my problem.yaml"]
+    monkeypatch.chdir(tmp_path)
+    command = said(monkeypatch, capfd, "new", "my problem.yaml")[1].rpartition("then run: ")[2]
+    assert words(command) == ["napinn", "check", "my problem.yaml", "readings.csv"]
+    Path("a run").mkdir()
+    monkeypatch.setattr(verifying, "load", lambda run: finished)
+    monkeypatch.setattr(verifying, "verify", lambda *given, **options: Verification(()))
+    assert verifying.verify_command(Path("a run"), refit=False, as_json=False) == 0
+    command = capfd.readouterr().out.rpartition("verify.json; ")[2]
+    assert words(command.partition(" puts")[0]) == ["napinn", "report", "a run"]
 
 
 @pytest.mark.parametrize(

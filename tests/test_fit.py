@@ -80,6 +80,8 @@ def test_the_history_tells_every_phase(finished):
     assert finished.history["phase"].unique().tolist() == ["warm-up", "noise law", "joint"]
     assert finished.history["step"].is_monotonic_increasing
     assert finished.history["step"].iloc[-1] == 4000
+    assert finished.history["seconds"].is_monotonic_increasing
+    assert finished.history["seconds"].iloc[-1] == finished.seconds
     assert finished.history["k"].iloc[-1] == pytest.approx(finished.unknowns["k"], rel=1e-6)
     assert {"steepness", "cutoff", "scale", "rejected"} <= set(finished.history.columns)
 

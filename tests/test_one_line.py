@@ -106,6 +106,9 @@ def test_an_unknown_is_written_with_its_start_and_bounds():
     assert unknown_entry("D") == ("D", {})
     assert unknown_entry("D=0.5") == ("D", {"start": 0.5})
     assert unknown_entry("D = 0.5, low = 0, high=1e1") == ("D", {"start": 0.5, "low": 0.0, "high": 10.0})
+    for text in ("D,prior=normal(0.3, 0.05)", "D, prior = normal(0.3, 0.05)", "D ,prior= normal(0.3, 0.05)"):
+        assert unknown_entry(text) == ("D", {"prior": "normal(0.3, 0.05)"})
+    assert unknown_entry("D=0.5, low=0, prior=normal(0.3, 0.05)")[1]["low"] == 0.0
     frame = table("t", "u")
     file = deduce(ProblemTexts(("u_t = -k*u + c",), ("k=2,positive",), ("c=0.3",)), frame, "r.csv")
     problem, _ = bind_readings(file, frame, "r.csv")

@@ -11,7 +11,8 @@ from rich.table import Table
 from known_results import known
 from napinn import fit
 from napinn.cli.console import Console, prose
-from napinn.cli.progress import duration, left
+from napinn.cli.progress import left
+from napinn.data.durations import duration
 from napinn.engines.network import backend as network_backend
 from napinn.engines.network.methods import law_pinn
 from napinn.engines.network.training.fit_state import seconds_left
@@ -25,7 +26,7 @@ from napinn.field.backbones import MLP
 def snapshot(phase: str, step: int, steps: int, rate: float, count: int = 100) -> Snapshot:
     """One row of history, of `count` steps at `rate` steps a second."""
     losses = {"total": 1.0, "data": 1.0, "rejected": 0.1}
-    return Snapshot(phase, step, steps, step, steps, losses, {"k": 0.8}, {}, count / rate, rate)
+    return Snapshot(phase, step, steps, step, steps, losses, {"k": 0.8}, {}, count / rate, rate, new_steps=count)
 
 
 def test_the_time_left_counts_every_later_phase_and_no_compiling():
@@ -55,6 +56,7 @@ def test_every_phase_of_a_fit_has_a_time_left(decay_problem, decay_readings, sma
     fit(decay_problem, decay_readings, small_method(200, log_every=25), progress=seen.append)
     assert {each.phase for each in seen if each.seconds_left is not None} == {"warm-up", "noise law", "joint"}
     assert seen[-1].seconds_left == 0.0
+    assert [each.new_steps for each in seen] == np.diff([0, *(each.done for each in seen)]).tolist()
     assert left(seen[-1]) == "0 s left"
     assert left(seen[0]) == ""
 
@@ -65,8 +67,8 @@ def test_the_estimate_of_time_counts_every_phase(decay_problem, decay_readings, 
 
     def tried(self, request, options):
         asked.extend((phase.name, phase.kind, phase.steps) for phase in request.method.phases)
-        rows = [("plain", 20, 9.0), ("plain", 40, 2.0), ("law", 60, 5.0), ("law", 80, 0.2), ("gated", 100, 8.0),
-                ("gated", 120, 4.0)]  # fmt: skip
+        rows = [("plain", 20, 9.0), ("plain", 40, 11.0), ("law", 60, 16.0), ("law", 80, 16.2), ("gated", 100, 24.2),
+                ("gated", 120, 28.2)]  # fmt: skip
         return types.SimpleNamespace(history=pd.DataFrame(rows, columns=["phase", "step", "seconds"]))
 
     clock = iter([100.0, 140.0])
@@ -92,6 +94,11 @@ def test_several_seeds_are_told_as_one_fit(decay_problem, decay_readings, monkey
     assert [each.phase for each in told] == ["seed 7, joint", "seed 8, joint", "seed 9, joint"]
     assert [(each.done, each.total) for each in told] == [(50, 300), (150, 300), (250, 300)]
     assert [each.seconds_left for each in told] == [15.0, 10.0, 5.0]
+    # A clock that moves on by a second whenever it is read: once before all seeds, then twice a seed.
+    clock = iter(range(7))
+    monkeypatch.setattr(seeds, "time", types.SimpleNamespace(perf_counter=lambda: float(next(clock))))
+    seeds.fit_seeds(decay_problem, decay_readings, seeds=3, seed=7, progress=told.append)
+    assert [each.seconds for each in told[3:]] == [11.0, 13.0, 15.0]
 
 
 def test_splines_say_which_start_is_tried_and_which_is_continued(decay_problem, decay_readings):
@@ -109,9 +116,22 @@ def test_splines_say_which_start_is_tried_and_which_is_continued(decay_problem, 
     assert all(each.seconds_left is not None for each in seen)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(4.4, "4 s"), (89.0, "89 s"), (91.0, "2 min"), (7200.0, "2.0 h")])
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 s"), (4.4, "4 s"), (59.7, "60 s"), (89.0, "89 s"), (89.4, "89 s"), (89.7, "2 min"), (91.0, "2 min"),
+        (119.7, "2 min"), (5369.0, "89 min"), (5399.0, "1.5 h"), (5401.0, "1.5 h"), (7199.0, "2.0 h"),
+        (7200.0, "2.0 h"), (7260.0, "2.0 h"),
+    ],
+)  # fmt: skip
 def test_a_time_is_said_in_the_unit_that_suits_it(seconds, said):
     assert duration(seconds) == said
+
+
+def test_a_measured_time_below_ten_seconds_has_a_decimal():
+    assert [duration(seconds, tenths=True) for seconds in (0.04, 3.0, 9.94, 9.99, 10.0, 119.7)] == [
+        "0.0 s", "3.0 s", "9.9 s", "10 s", "10 s", "2 min",
+    ]  # fmt: skip
 
 
 def test_output_that_is_no_terminal_has_no_width_even_in_colour(monkeypatch, capfd):

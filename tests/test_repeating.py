@@ -139,13 +139,14 @@ def test_a_disk_that_is_full_is_one_sentence_and_the_fit_is_not_lost(napinn, mon
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)
         patch.setattr(progress._Lines, "__call__", fill)
-        code, out, err = napinn(*FIT, "-o", "run")
+        code, out, err = napinn(*FIT, "-o", "my run")
     assert (code, out) == (1, "")
-    assert err.splitlines()[-1].endswith("No space left on device. Free some space there and run: napinn resume run")
+    remedy = "Free some space there and run: napinn resume 'my run'"
+    assert err.splitlines()[-1].endswith(f"No space left on device. {remedy}")
     assert "Traceback" not in err
-    assert not Path("run/result.json").exists()
-    assert napinn("resume", "run", "--quiet") == (3, "", "")
-    assert json.loads(Path("run/result.json").read_text())["status"] in ("CONVERGED", "BUDGET_SPENT", "DOUBTFUL")
+    assert not Path("my run/result.json").exists()
+    assert napinn("resume", "my run", "--quiet") == (3, "", "")
+    assert json.loads(Path("my run/result.json").read_text())["status"] in ("CONVERGED", "BUDGET_SPENT", "DOUBTFUL")
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_training(napinn, monkeypatch):

@@ -73,6 +73,7 @@ def same(first, second):
     assert first.uncertainty.intervals == second.uncertainty.intervals
     assert (first.status, first.notes) == (second.status, second.notes)
     np.testing.assert_array_equal(first.reliability, second.reliability)
+    assert all(result.history["seconds"].is_monotonic_increasing for result in (first, second))
     timeless = [result.history.drop(columns="seconds") for result in (first, second)]
     assert timeless[0].equals(timeless[1])
 

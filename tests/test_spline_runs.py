@@ -217,6 +217,8 @@ def test_an_interrupt_while_the_first_mesh_is_chosen_gives_the_smoothed_readings
 def test_progress_tells_of_tolerance_mesh_and_unknowns(clean):
     assert {"total", "equation", "data", "tolerance", "cells", "k"} <= set(clean.history.columns)
     assert clean.history["tolerance"].iloc[-1] < clean.history["tolerance"].iloc[0]
+    assert clean.history["seconds"].is_monotonic_increasing
+    assert clean.history["seconds"].iloc[-1] <= clean.seconds
 
 
 # ---- what splines refuse ---------------------------------------------------------------------------------------------

@@ -6,7 +6,10 @@ command line prints it and exits with code 2; Python callers can catch `InputErr
 
 import contextlib
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+Named = TypeVar("Named")
 
 
 def printable(text: str, allowed: str = "\n\t") -> str:
@@ -70,3 +73,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known here: {listed(known)}." if known else "none are known here."
+
+
+def named(name: str, table: Mapping[str, Named], kind: str) -> Named:
+    """What a table holds under a name, or an `InputError` that suggests the nearest of its names.
+
+    :param name: As the user wrote it.
+    :param table: Everything that there is, by name.
+    :param kind: What the message calls a thing of the table."""
+    if name not in table:
+        raise InputError(f"there is no {kind} '{name}'; {nearest(name, table)}")
+    return table[name]

@@ -129,7 +129,7 @@ class Fits:
 def command(arguments: Sequence[str]) -> list[str]:
     """A process that is called as `napinn` is.
 
-    :param words: What follows `napinn` on a command line."""
+    :param arguments: What follows `napinn` on a command line."""
     return [sys.executable, "-P", "-c", PROGRAM, *arguments]
 
 

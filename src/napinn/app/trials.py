@@ -5,6 +5,7 @@ import subprocess
 
 from napinn.app.fits import command
 from napinn.app.workspace import PROBLEM, Analysis
+from napinn.data.durations import duration
 from napinn.errors import InputError
 
 LONGEST_TRIAL = 120.0
@@ -29,7 +30,7 @@ def verify(analysis: Analysis, run: str) -> None:
 
 
 NOT_TRUSTED = 3
-"""The exit code of a check that was made and casts doubt."""
+"""`EXIT_NOT_TRUSTED` of the command line, which this room may not import."""
 
 
 def _called(analysis: Analysis, arguments: list[str], longest: float) -> subprocess.CompletedProcess[bytes]:
@@ -54,10 +55,4 @@ def expected(analysis: Analysis) -> str:
     except (OSError, ValueError, LookupError, TypeError, subprocess.SubprocessError):
         return ""
     why = f", because {reason}" if reason else ""
-    return f"A fit by {method} will take roughly {_duration(seconds)} here{why}."
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1.0):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return f"A fit by {method} will take roughly {duration(max(seconds, 1.0))} here{why}."

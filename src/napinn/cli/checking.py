@@ -10,7 +10,7 @@ from rich.table import Table
 from napinn.cli.choice import Choice
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_BAD_INPUT
-from napinn.cli.progress import duration
+from napinn.data.durations import duration
 from napinn.data.readings import Readings
 from napinn.diagnostics.preflight import Finding, Weight, inspect_problem, inspect_readings
 from napinn.engines.base import estimate

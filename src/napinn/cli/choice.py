@@ -1,6 +1,5 @@
 """A method and its parts, by their words on the command line."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from napinn.engines.catalogue import (
     SPLINE_DENSITIES,
     CatalogueEntry,
 )
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, named
 
 if TYPE_CHECKING:
     # What a method is made of takes long to import, which words that are refused should not wait for.
@@ -55,14 +54,14 @@ class Choice:
 
     def check(self) -> "Choice":
         """Itself, or a sentence on what is wrong with the words; nothing is made."""
-        entry = _named(self.name, METHODS, "method")
+        entry = named(self.name, METHODS, "method")
         for word, option in ((self.steps, "steps"), (self.minutes, "minutes")):
             if word is not None and entry.steps == 0:
                 raise InputError(f"method '{self.name}' ends by itself; leave out --{option}.")
         for word, table, kind in ((self.backbone, BACKBONES, "backbone"), (self.loss, LOSSES, "loss")):
             if word is None:
                 continue
-            _named(word, table, kind)
+            named(word, table, kind)
             if kind not in entry.parts:
                 raise InputError(f"method '{self.name}' has no choice of {kind}; leave out --{kind}.")
         if self.density is not None:
@@ -76,7 +75,7 @@ class Choice:
         return self
 
     def _check_density(self, density: str, entry: CatalogueEntry) -> None:
-        _named(density, {**DENSITIES, **SPLINE_DENSITIES}, "density")
+        named(density, {**DENSITIES, **SPLINE_DENSITIES}, "density")
         if entry.steps == 0 and density not in SPLINE_DENSITIES:
             raise InputError(
                 f"method '{self.name}' has no density '{density}', only {', '.join(SPLINE_DENSITIES)}; "
@@ -122,12 +121,6 @@ def _estimator(method: str, density: str) -> Any:
     from napinn.engines.network.methods import compressed
 
     return compressed(estimator)
-
-
-def _named(word: str, table: Mapping[str, CatalogueEntry], kind: str) -> CatalogueEntry:
-    if word not in table:
-        raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
-    return table[word]
 
 
 def chosen_methods(names: str, steps: int | None) -> dict[str, Choice]:

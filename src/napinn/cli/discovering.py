@@ -1,6 +1,7 @@
 """`napinn discover`."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -143,12 +144,20 @@ def _show(found: Discovery, folder: Path, readings: Path, console: Console) -> N
         console.print(escape(sentence), soft_wrap=True, highlight=False)
     console.print(f"folder {folder}, report {folder / 'report.html'}", soft_wrap=True, highlight=False, markup=False)
     if found.claimed:
-        fit = f"napinn fit {readings} --problem {folder / 'problem.yaml'} --out {folder}-fit"
-        verify = f"napinn verify {folder}" if found.result is not None else ""
-        lines = [line for line in (fit, verify) if line]
-        console.print(
-            "next:\n" + "\n".join(f"  {line}" for line in lines), soft_wrap=True, highlight=False, markup=False
-        )
+        console.print(next_commands(found, folder, readings), soft_wrap=True, highlight=False, markup=False)
+
+
+def next_commands(found: Discovery, folder: Path, readings: Path) -> str:
+    """What to run after an equation was found.
+
+    :param found: What was found.
+    :param folder: The folder that it was written to.
+    :param readings: The table that was searched."""
+    table, problem, run = (shlex.quote(str(path)) for path in (readings, folder / "problem.yaml", f"{folder}-fit"))
+    lines = [f"napinn fit {table} --problem {problem} --out {run}"]
+    if found.result is not None:
+        lines.append(f"napinn verify {shlex.quote(str(folder))}")
+    return "\n".join(["next:", *(f"  {line}" for line in lines)])
 
 
 def _terms(equation: FoundEquation) -> Table:

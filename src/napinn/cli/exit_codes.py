@@ -5,6 +5,6 @@ EXIT_NOT_WRITTEN = 1
 EXIT_BAD_INPUT = 2
 """The input is wrong, and the message says where."""
 EXIT_NOT_TRUSTED = 3
-"""There is a result, and its status says that it is not to be trusted."""
+"""There is a result that is not to be trusted, or a study of which fits failed."""
 EXIT_INTERRUPTED = 130
 """Ctrl-C, as shells count it."""

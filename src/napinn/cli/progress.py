@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from rich.progress import BarColumn, Progress, TextColumn
 
 from napinn.cli.console import Console
+from napinn.data.durations import duration
 from napinn.engines.snapshot import Snapshot
 
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_PHASES = 15.0, 1.0
@@ -65,10 +66,3 @@ def detail(snapshot: Snapshot) -> str:
 def left(snapshot: Snapshot) -> str:
     """How long the fit still takes; empty text where that is not known."""
     return "" if snapshot.seconds_left is None else f"{duration(snapshot.seconds_left)} left"
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that suits its size."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -9,7 +9,8 @@ from typing import Any
 from rich.table import Table
 
 from napinn.cli.console import Console
-from napinn.cli.exit_codes import EXIT_INTERRUPTED
+from napinn.cli.exit_codes import EXIT_INTERRUPTED, EXIT_NOT_TRUSTED
+from napinn.data.durations import duration
 from napinn.studies.jobs.cores import own_cores
 from napinn.studies.jobs.display import study_display
 from napinn.studies.paper.catalogue import catalogue
@@ -28,8 +29,9 @@ def list_command(preset: str, seeds: int | None, out: Path | None, as_json: bool
     for title in ("study", "repeats", "what it shows", "fits", "time", "left out"):
         table.add_column(title, no_wrap=title in ("study", "time"), overflow="fold")
     for line in listed:
+        time = duration(line.seconds / cores) if line.seconds else "–"
         fits = f"{line.fits}" if not line.done else f"{line.fits}, {line.done} done"
-        table.add_row(line.study, line.repeats, line.title, fits, _time(line.seconds / cores), line.left_out)
+        table.add_row(line.study, line.repeats, line.title, fits, time, line.left_out)
     console = Console()
     console.print(f"Preset {preset}: {size.about}.", highlight=False)
     console.print(table, "")
@@ -40,10 +42,6 @@ def list_command(preset: str, seeds: int | None, out: Path | None, as_json: bool
     )
     console.print(message, highlight=False)
     return 0
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min" if seconds else "–"
 
 
 def _folder(preset: str, out: Path | None, setting: Setting = Setting()) -> Path:
@@ -96,4 +94,4 @@ def reproduce_command(
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         for line in failed:
             console.print(f"failed: {line}", highlight=False, soft_wrap=True, markup=False)
-    return 3 if failed else 0
+    return EXIT_NOT_TRUSTED if failed else 0

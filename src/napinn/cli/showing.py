@@ -2,14 +2,13 @@
 imported once the names have been checked."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.markup import escape
 
 from napinn.cli.console import Console
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, named
 from napinn.storage.outputs import output, read_by
 
 REPORT_FILES = (".html", ".htm")
@@ -20,7 +19,6 @@ EXPORT_FILES = {
     "model": (".stablehlo", ".bin"),
     "readings": (".parquet", ".pq", ".csv", ".nc", ".nc4", ".cdf"),
 }
-Named = TypeVar("Named")
 
 
 def report_command(run: Path, out: Path | None, overwrite: bool, as_json: bool) -> None:
@@ -45,7 +43,7 @@ def plot_command(run: Path, what: str, field: str | None, out: Path, overwrite: 
     from napinn.report.plot import FIGURES
     from napinn.runs.folder import load
 
-    draw = _chosen(what, FIGURES, "figure")
+    draw = named(what, FIGURES, "figure")
     drawn = draw(load(run), field)
     file.write(lambda beside: save(drawn, beside))
     tell({"what": what, "file": str(out)}, f"{what}: {out}", as_json)
@@ -59,13 +57,13 @@ def animate_command(run: Path, field: str | None, out: Path, overwrite: bool, as
     from napinn.report.animation import animate
 
     outputs = result.problem.outputs
-    name = outputs[0] if field is None else _chosen(field, {each: each for each in outputs}, "field")
+    name = outputs[0] if field is None else named(field, {each: each for each in outputs}, "field")
     frames = file.write(lambda beside: animate(result, beside, name))
     tell({"frames": frames, "file": str(out)}, f"{frames} frames: {out}", as_json)
 
 
 def export_command(run: Path, what: str, flags: str | None, out: Path, overwrite: bool, as_json: bool) -> None:
-    endings = _chosen(what, EXPORT_FILES, "export")
+    endings = named(what, EXPORT_FILES, "export")
     own = {"field": run / "field.nc", "readings": run / "readings.nc"}.get(what)
     file = output(out, endings, overwrite=overwrite, reads=read_by(run), own=own)
     from napinn.data.flags import scheme_named
@@ -83,12 +81,6 @@ def export_command(run: Path, what: str, flags: str | None, out: Path, overwrite
     else:
         note = file.write(lambda beside: export_readings(result, beside, flags))
     tell({"what": what, "file": str(out), "note": note}, f"{out}: {note}", as_json)
-
-
-def _chosen(word: str, table: Mapping[str, Named], kind: str) -> Named:
-    if word not in table:
-        raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
-    return table[word]
 
 
 def tell(values: dict[str, Any], sentence: str, as_json: bool) -> None:

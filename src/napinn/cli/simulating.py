@@ -1,15 +1,15 @@
 """`napinn simulate`."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import yaml
 
 from napinn.cli.console import Console
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, named
 from napinn.problem import Problem
 from napinn.storage.outputs import Output
 from napinn.studies.benchmarks.base import Benchmark
@@ -17,8 +17,6 @@ from napinn.studies.benchmarks.corruption import OUTLIER_STYLES, Corrupted, Faul
 from napinn.studies.benchmarks.faults import FAULTS
 from napinn.studies.benchmarks.names import BENCHMARKS
 from napinn.studies.benchmarks.noise import NOISES
-
-Named = TypeVar("Named")
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class WantedCorruption:
             benchmark,
             self.outliers,
             self.seed,
-            noise=_named(self.noise, NOISES, "noise"),
-            outlier_style=_named(self.outlier_style, OUTLIER_STYLES, "outlier style"),
+            noise=named(self.noise, NOISES, "noise"),
+            outlier_style=named(self.outlier_style, OUTLIER_STYLES, "outlier style"),
             faults=[fault(text) for text in self.faults],
         )
 
@@ -45,7 +43,7 @@ class WantedCorruption:
 def fault(text: str) -> Fault:
     """`drift:3` is a drift of three sensors; without a number a fault hits as many as it does by default."""
     name, colon, count = text.partition(":")
-    kind = _named(name, FAULTS, "fault")
+    kind = named(name, FAULTS, "fault")
     if not colon:
         return kind()
     try:
@@ -57,15 +55,9 @@ def fault(text: str) -> Fault:
     return kind(sensors)
 
 
-def _named(word: str, table: Mapping[str, Named], kind: str) -> Named:
-    if word not in table:
-        raise InputError(f"there is no {kind} '{word}'; {nearest(word, table)}")
-    return table[word]
-
-
 def simulate_command(name: str, wanted: WantedCorruption, checked: Mapping[str, Output], as_json: bool) -> None:
     """Write the readings of a benchmark, their labels and the problem to the files that were `checked`."""
-    benchmark = _named(name, BENCHMARKS, "benchmark")()
+    benchmark = named(name, BENCHMARKS, "benchmark")()
     files = {kind: each.path for kind, each in checked.items()}
     corrupted = wanted.make(benchmark)
     checked["readings"].write(lambda beside: corrupted.table.to_csv(beside, index=False))
@@ -94,7 +86,7 @@ def show(counts: Mapping[str, int], files: Mapping[str, Path], console: Console)
     lines = [
         f"{', '.join(parts)}: {files['readings']}",
         f"labels, not for fitting: {files['labels']}",
-        f"next: napinn fit {files['readings']} --problem {files['problem']}",
+        f"next: napinn fit {shlex.quote(str(files['readings']))} --problem {shlex.quote(str(files['problem']))}",
     ]
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -47,7 +47,7 @@ def only_table(folder: Path) -> Path:
 
 def new_command(file: Output) -> None:
     _write(file, TEMPLATE)
-    said = f"{file.path}: fill it in, then run: napinn check {file.path} readings.csv"
+    said = f"{file.path}: fill it in, then run: napinn check {shlex.quote(str(file.path))} readings.csv"
     Console().print(said, soft_wrap=True, markup=False)
 
 

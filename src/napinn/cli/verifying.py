@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 from pathlib import Path
 
 from rich.markup import escape
@@ -38,7 +39,7 @@ def verify_command(run: Path, refit: bool, as_json: bool) -> int:
     with storing(f"{run / VERIFICATION} could not be written"):
         write_verification(verification, run)
     if not as_json:
-        text = f"{run / VERIFICATION}; napinn report {run} puts it into the report"
+        text = f"{run / VERIFICATION}; napinn report {shlex.quote(str(run))} puts it into the report"
         Console().print(escape(text), soft_wrap=True, highlight=False)
     return 0 if verification.trusted else EXIT_NOT_TRUSTED
 

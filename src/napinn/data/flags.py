@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, named
 
 FLAG, CAUSE, COMMENT = "quality_flag", "quality_cause", "quality_comment"
 
@@ -203,9 +203,7 @@ def scheme_named(name: str) -> FlagScheme:
     """The scheme of a name, or an `InputError` that lists the names.
 
     :param name: `qartod`, `argo` or `saqc`."""
-    if name not in SCHEMES:
-        raise InputError(f"there is no flag scheme '{name}'; {nearest(name, SCHEMES)}")
-    return SCHEMES[name]
+    return named(name, SCHEMES, "flag scheme")
 
 
 def recognised(column: pd.Series, source: str) -> tuple[FlagScheme, np.ndarray]:

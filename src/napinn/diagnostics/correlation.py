@@ -14,6 +14,10 @@ from napinn.data.readings import Readings
 
 MOST = 20_000
 """Readings among which nearest neighbours are looked for."""
+ALL_NOISE, NO_NOISE = 0.2, 0.5
+"""Correlations of neighbouring misfits up to which these count as noise alone, so that their law is that of the noise,
+and from which as none. Noise of one reading says nothing of the next one's, so the correlation is the share of the
+field's error in the variance of the misfits: from one half on it is larger than the noise."""
 FEWEST = 8
 """Pairs below which an agreement is not computed."""
 SMALLEST_CELL = 16
@@ -104,7 +108,7 @@ def local_bias(places: np.ndarray, misfits: np.ndarray) -> BiasedCell | None:
     cells = list(_cells(places, np.arange(len(places))))
     if not cells:
         return None
-    # Imported here, as SciPy everywhere in this room: a run that is refused should not wait for it.
+    # Imported here: a run that is refused should not wait for SciPy.
     from scipy.special import bdtr
 
     signs = signs_of(misfits)

@@ -38,6 +38,12 @@ COLLINEAR = 1e-5
 """Smallest eigenvalue of the normalised Gauss–Newton matrix below which unknowns move the equations alike."""
 PROBES = 512
 """Random points at which the sensitivities of the equations are averaged."""
+NAMED_PART = 0.1
+"""Of a direction of unit length in the unknowns: those with a smaller part in it make up less than a hundredth of its
+square, and are not named with it."""
+MOST_IMPOSSIBLE, MOST_IMPOSSIBLE_SHARE = 3.0, 0.01
+"""Readings, and the share of all, that the law may find all but impossible although the gate flags none. So few may be
+the far tail of a law that was learned from finitely many readings; more should have been flagged."""
 SEEDS_APART, SEEDS_APART_FIELD = 0.05, 0.5
 """Seeds agree when coefficients differ by less than this share, and fields by less than this many noise deviations."""
 
@@ -144,7 +150,7 @@ def _doubts_of_gate(result: FitResult) -> list[Doubt]:
         return [(FitStatus.REJECTS_MOST, note)]
     if share == 0.0 and result.model.gate is not None:
         impossible = int(np.sum(-result.log_densities > IMPOSSIBLE))
-        if impossible > max(3.0, 0.01 * len(result.readings)):
+        if impossible > max(MOST_IMPOSSIBLE, MOST_IMPOSSIBLE_SHARE * len(result.readings)):
             note = f"The law finds {impossible} readings practically impossible, and the gate flags none."
             return [(FitStatus.REJECTS_NOTHING, note)]
     return []
@@ -198,7 +204,7 @@ def _doubts_of_unknowns(result: FitResult) -> list[Doubt]:
         unit = columns[:, strong] / (sizes[strong] * np.sqrt(len(columns)))
         values, vectors = np.linalg.eigh(unit.T @ unit)
         if values[0] < COLLINEAR:
-            mixed = [f"'{names[i]}'" for i, part in zip(strong, vectors[:, 0], strict=True) if abs(part) > 0.1]
+            mixed = [f"'{names[i]}'" for i, part in zip(strong, vectors[:, 0], strict=True) if abs(part) > NAMED_PART]
             clause = f"{' and '.join(mixed)} change the equations in the same way"
             note = f"Changes of {clause}, so only a combination of them can be found."
             found.append((FitStatus.NOT_IDENTIFIABLE, note))

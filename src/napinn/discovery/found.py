@@ -93,8 +93,7 @@ class Discovery:
     :param equations: One for each left side, with terms, intervals, inclusion and rivals.
     :param problem: What they make; None where not every equation is claimed.
     :param result: The joint fit of field, noise law and coefficients; None where there is no problem, or where it would
-        take
-        too long.
+        take too long.
     :param notes: What the user should know beside the equations, a sentence each.
     :param seconds: Processor time of the search.
 

@@ -21,7 +21,7 @@ HEAVIER_WEIGHTS = (1e-3, 1e-2)
 """Weights with which the last mesh is compared with one of twice the cells along all axes. A weight is in units of
 cells, so that the same smoothness on twice the cells has up to 2⁶ times the weight."""
 MOST_JUDGED = (12_000, 48_000)
-"""Readings that choose the mesh, first and where there are more; the latter also choose the roughness_weight."""
+"""Readings that choose the mesh, first and where there are more; the latter also choose the roughness weight."""
 READINGS_A_FUNCTION = 4
 """With fewer, no mesh is made finer than held-out readings ask for: the field would follow their noise."""
 MOST_DOUBLINGS = 5
@@ -43,7 +43,7 @@ class MeshChoice:
 
 
 class _HeldOut:
-    """Losses of held-out readings by mesh and roughness_weight."""
+    """Losses of held-out readings by mesh and roughness weight."""
 
     def __init__(
         self, measured: Measured, lows: Sequence[float], highs: Sequence[float], seed: int, judged: int

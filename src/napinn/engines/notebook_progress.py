@@ -5,6 +5,7 @@ import html
 import time
 from collections.abc import Callable, Iterator
 
+from napinn.data.durations import duration
 from napinn.engines.snapshot import Snapshot
 from napinn.results.notebook import in_notebook
 
@@ -44,6 +45,6 @@ def bar(title: str, snapshot: Snapshot | None) -> str:
         return f"<div>{html.escape(title)} <progress></progress> starting</div>"
     parts = [snapshot.phase, *(f"{name} {value:.4g}" for name, value in snapshot.unknowns.items())]
     if snapshot.seconds_left is not None:
-        parts.append(f"about {snapshot.seconds_left:.0f} s left")
+        parts.append(f"about {duration(snapshot.seconds_left)} left")
     size = f'max="{max(snapshot.total, 1)}" value="{snapshot.done}"'
     return f"<div>{html.escape(title)} <progress {size}></progress> {html.escape(' · '.join(parts))}</div>"

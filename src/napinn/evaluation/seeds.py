@@ -72,8 +72,8 @@ class SeedFits:
         count = len(self.results)
         found = {name: np.array([each.unknowns[name] for each in self.results]) for name in self.chosen.unknowns}
         ranges = [f"'{name}' from {values.min():.4g} to {values.max():.4g}" for name, values in found.items()]
-        row_number = f" found {', '.join(ranges)}" if ranges else " were fitted"
-        return f"{count} seeds{row_number}; this is seed {self.chosen.seed}, the best {_by(self.chosen)}."
+        clause = f" found {', '.join(ranges)}" if ranges else " were fitted"
+        return f"{count} seeds{clause}; this is seed {self.chosen.seed}, the best {_by(self.chosen)}."
 
 
 def fit_seeds(
@@ -116,8 +116,9 @@ def fit_seeds_of(request: Request, seeds: int, progress: Progress) -> SeedFits:
     :param seeds: How many seeds.
     :param progress: Called regularly with a snapshot."""
     done: list[FitResult] = []
+    first_began = time.perf_counter()
     for number in range(request.seed, request.seed + seeds):
-        one = RunOptions(_of_seed(progress, number, len(done), seeds))
+        one = RunOptions(_of_seed(progress, number, len(done), seeds, first_began))
         result = fit_request(replace(request, seed=number), one)
         if result.status is FitStatus.INTERRUPTED:
             return SeedFits(tuple(done or [result]))
@@ -125,7 +126,7 @@ def fit_seeds_of(request: Request, seeds: int, progress: Progress) -> SeedFits:
     return SeedFits(tuple(done))
 
 
-def _of_seed(progress: Progress, seed: int, before: int, seeds: int) -> Progress:
+def _of_seed(progress: Progress, seed: int, before: int, seeds: int, first_began: float) -> Progress:
     """Progress of one of several fits, shown as that of all of them: which seed it is, and the time that all take."""
     began = time.perf_counter()
 
@@ -134,8 +135,8 @@ def _of_seed(progress: Progress, seed: int, before: int, seeds: int) -> Progress
         if left is not None:
             left += (seeds - before - 1) * (time.perf_counter() - began + left)
         done, total = before * snapshot.total + snapshot.done, seeds * snapshot.total
-        phase = f"seed {seed}, {snapshot.phase}"
-        progress(replace(snapshot, phase=phase, done=done, total=total, seconds_left=left))
+        phase, seconds = f"seed {seed}, {snapshot.phase}", began - first_began + snapshot.seconds
+        progress(replace(snapshot, phase=phase, done=done, total=total, seconds=seconds, seconds_left=left))
 
     return report
 

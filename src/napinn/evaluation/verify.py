@@ -10,19 +10,17 @@ from napinn.diagnostics.forward.check import check_forward
 from napinn.diagnostics.identifiability import undeterminable
 from napinn.engines.base import Progress, backend_of
 from napinn.errors import InputError
+from napinn.evaluation.finishing import UNFINISHED
 from napinn.evaluation.held_out import check_held_out
 from napinn.evaluation.left_out import check_left_out
 from napinn.results.result import FitResult, FitStatus
-
-UNFINISHED = (FitStatus.INTERRUPTED, FitStatus.DIVERGED)
 
 
 def verify(
     result: FitResult, *, refit: bool = False, progress: Callable[[str], Progress] | None = None
 ) -> Verification:
     """Say whether a fit can be trusted: its status, misfits, conditions and coefficients, readings that it never
-    trained on,
-    and its equations solved forward.
+    trained on, and its equations solved forward.
 
     :param result: A finished fit; intervals are computed where it has none.
     :param refit: Also fit three times, each without some of the sensors, and see whether these are predicted.

@@ -48,6 +48,11 @@ class Mixture(Law):
     tail: float
 
     @property
+    def shape(self) -> np.ndarray:
+        """(3, components + 1) weights, means and widths, as `mixture_of` takes them."""
+        return np.stack([self.weights, self.means, self.widths])
+
+    @property
     def components(self) -> int:
         return len(self.weights) - 1
 
@@ -110,6 +115,14 @@ class Mixture(Law):
         parts, standard = self._parts(misfits)
         density = parts.sum(axis=-1) + self.tail / (2.0 * TAIL_REACH)
         return self._score(misfits) ** 2 - np.sum(parts * (standard**2 - 1.0) / self.widths**2, axis=-1) / density
+
+
+def names_in_files(group: int) -> tuple[str, str]:
+    """Under which the shape and the tail of a noise group's law are kept; those of the first group have no number.
+
+    Args:
+        group: its number, from 0."""
+    return ("law", "tail") if group == 0 else (f"law.{group}", f"tail.{group}")
 
 
 def mixture_of(shape: np.ndarray, tail: float) -> Mixture:

@@ -14,8 +14,7 @@ class VaryingUnknown:
     :param of: The coordinates that it varies along.
     :param positive: Whether it is found by its logarithm, so that it stays above 0.
     :param steps: Whether it is constant but for jumps, whose places are found; by default it is smooth, and the
-        readings
-        choose how smooth.
+        readings choose how smooth.
     :param start: The value that it starts from everywhere; the default is the constant that suits the equations best.
     :raises InputError: if it varies along none or more than two coordinates, or a positive one starts at 0 or below.
 

@@ -5,13 +5,13 @@ text and in the bundle."""
 
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from napinn.data.durations import duration
 from napinn.diagnostics.findings import Verification
 from napinn.engines.description import describe
 from napinn.problem.equations import symbol
@@ -262,10 +262,6 @@ def _error_charts(result: FitResult, view: View, errors: np.ndarray) -> list[Cha
 
 def _settings(result: FitResult) -> Markup:
     text = json.dumps(describe(result), indent=2, ensure_ascii=False)
-    spent = f"{len(result.history):,} rows of history, {_time(result.seconds)} of fitting, seed {result.seed}."
+    took = duration(result.seconds, tenths=True)
+    spent = f"{len(result.history):,} rows of history, {took} of fitting, seed {result.seed}."
     return part("settings", text, spent)
-
-
-def _time(seconds: float) -> str:
-    minutes = math.floor(seconds / 60)
-    return f"{minutes} min {seconds - 60 * minutes:.0f} s" if minutes else f"{seconds:.1f} s"

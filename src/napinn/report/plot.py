@@ -85,14 +85,10 @@ def parameters(result: FitResult, name: str | None = None, axes: Axes | None = N
     if axes is not None:
         figures.draw_unknowns(result, axes)
         return (axes,)
-    columns = min(len(names), 3)
-    rows = -(-len(names) // columns)
-    figure, panels = figures.new_figure(3.7 * columns + 1.8 * (columns == 1), 3.2 * rows, columns, rows)
-    for panel, unknown in zip(panels, names, strict=False):
+    drawn = unknown_figures.panels(len(names))
+    for panel, unknown in zip(drawn, names, strict=True):
         figures.draw_unknowns(result, panel, [unknown])
-    for panel in panels[len(names) :]:
-        figure.delaxes(panel)
-    return tuple(panels[: len(names)])
+    return drawn
 
 
 def profile(result: FitResult, name: str | None = None) -> Drawn:

@@ -10,8 +10,7 @@ import numpy as np
 @dataclass(frozen=True, eq=False)
 class Truth:
     """What only a simulation knows. Given to a report beside a result, it adds maps of the error and a table of right
-    and
-    wrong verdicts.
+    and wrong verdicts.
 
     :param field: (n, d) points to (n, f) true values, anywhere in the box.
     :param bad: (n,) True where a reading was corrupted by the simulation, in the order of the result's readings.

@@ -8,14 +8,12 @@ from matplotlib.axes import Axes
 from napinn.field.splines.functions import nodes_of
 from napinn.problem.equations import symbol
 from napinn.report.figures import FIELD_MAP, FLAGGED, GOOD, LINE, new_figure, title
+from napinn.report.identifiability import HIGHEST
 from napinn.report.labels import label
 from napinn.report.source_charts import shown_part
 from napinn.results.discrepancy import SourceTerm
 from napinn.results.profiles import THRESHOLD
 from napinn.results.result import FitResult
-
-HIGHEST = 2.5
-"""Times the threshold to which the axis of a profile reaches."""
 
 
 def panels(count: int, in_a_row: int = 3) -> tuple[Axes, ...]:

@@ -3,6 +3,7 @@
 import http.server
 import json
 import math
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,8 @@ from napinn.results.result import FitStatus
 def server(folder: Path, port: int = 0) -> http.server.ThreadingHTTPServer:
     """A server for one run folder, not yet running; port 0 takes any free one."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is not there; start a fit with --out {folder}, or name a run folder.")
+        quoted = shlex.quote(str(folder))
+        raise InputError(f"{folder} is not there; start a fit with --out {quoted}, or name a run folder.")
     return listen(_Handler, port, folder.resolve())
 
 

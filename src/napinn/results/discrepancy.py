@@ -21,6 +21,9 @@ chance does (`Discrepancy.doubted`): two checks then agree, one of them by readi
 kinds `rod` and `gompertz` of the benchmark; no right equation of any kind was doubted there."""
 VANISHES = 1e-3
 """Share of the largest term of its equation below which a source term is called none."""
+LEAST_SHOWN = 0.1
+"""Of the largest share that a source term has in its equation: those with less are left out of the notes, which are to
+say where to look first."""
 LEAST_LIKENESS = 0.5
 """Share of a source term that a single term must explain to be named."""
 
@@ -129,7 +132,7 @@ class Discrepancy:
             f", and {moved}." if moved else "."
         )
         largest = max(source.share for source in self.sources)
-        shown = [source.sentence for source in self.sources if source.share > 0.1 * largest]
+        shown = [source.sentence for source in self.sources if source.share > LEAST_SHOWN * largest]
         return (first, *shown)
 
 

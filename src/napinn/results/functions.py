@@ -12,6 +12,8 @@ from napinn.results.intervals import LEVEL
 
 SMALLEST_JUMP = 0.1
 """Of the range of a function with jumps, below which two neighbouring values count as the same."""
+SMALLEST_RISE = 0.02
+"""Of that range: a rise between two cells that is smaller is no part of a jump, and divides the jumps beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class FoundFunction:
         breaks = self.space.axes[0].breaks
         values = self.coefficients if not self.space.positive else np.exp(self.coefficients)
         rises = np.diff(values)
-        large = np.abs(rises) > 0.02 * float(np.ptp(values))
+        large = np.abs(rises) > SMALLEST_RISE * float(np.ptp(values))
         found = []
         for group in np.split(np.arange(len(rises)), np.flatnonzero(np.diff(large.astype(int))) + 1):
             rise = float(rises[group].sum())

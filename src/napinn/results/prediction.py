@@ -23,14 +23,15 @@ def predict(result: FitResult, points: xr.Dataset, source: str = "points") -> xr
 def predict(result: FitResult, points: pd.DataFrame | xr.Dataset, source: str = "points") -> pd.DataFrame | xr.Dataset:
     """The fitted field at any points.
 
+    Points outside the problem's box are not refused, though nothing was learned there.
+
     :param result: A finished fit.
     :param points: A table with a column for each coordinate, under the names and, for dates, the clock of the readings;
-        or
-        a dataset with each coordinate of the problem, as dates or counted.
+        or a dataset with each coordinate of the problem, as dates or counted.
     :param source: What messages call the points.
     :return: The points with a column (or variable) for every field, hidden ones too, and for its spread where that is
         known. A name that is taken already gets `_predicted` behind it.
-    :raises InputError: if a coordinate is missing, or a point lies outside the problem's box.
+    :raises InputError: if there are no points, or a coordinate is missing or cannot be read.
 
     >>> napinn.predict(result, pd.DataFrame({"t": [0.0, 1.0]}))["u"].round(2).tolist()
     [1.0, 0.45]

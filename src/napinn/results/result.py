@@ -151,7 +151,7 @@ class FitResult:
     :param predicted: (n,) the field at every reading, in the order of the readings.
     :param reliability: (n,) 0 to 1 for every reading; all 1 for a method that does not weigh.
     :param history: Rows at intervals while the fit ran: `phase`, `step`, the losses, each unknown by its name,
-        `seconds`.
+        and the `seconds` since the fit began.
     :param status: How the fit ended; `status.value` is the sentence for the user.
     :param seconds: How long it took.
     :param verdicts: On every sensor, field by field.
@@ -180,8 +180,8 @@ class FitResult:
     reliability: np.ndarray
     history: pd.DataFrame
     """Rows at intervals while the fit ran: `phase`, `step`, the losses `total`, `equation` and `data`, each unknown by
-    its name, and `seconds`; for a method with a gate also `steepness`, `cutoff` and `rejected`, and `held_out` where
-    readings were."""
+    its name, and the `seconds` since the fit began; for a method with a gate also `steepness`, `cutoff` and `rejected`,
+    and `held_out` where readings were."""
     status: FitStatus
     seconds: float
     verdicts: tuple[SensorVerdict, ...] = ()

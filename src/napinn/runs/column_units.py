@@ -6,6 +6,7 @@ Text tables have no place for units beside their header, which programs read. Th
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from napinn.problem.experiment import plain
 from napinn.results.result import FitResult
 from napinn.runs.request import READINGS
 
@@ -33,7 +34,7 @@ def reading_units(result: FitResult) -> dict[str, str]:
 
 
 def _column_unit(result: FitResult, name: str) -> str:
-    known = result.readings.columns.conversions.get(name.partition("@")[0])
+    known = result.readings.columns.conversions.get(plain(name))
     return (result.problem.unit_of(name) or "") if known is None else known.unit
 
 

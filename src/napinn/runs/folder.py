@@ -109,15 +109,13 @@ def resume(
 
 def save(result: FitResult, folder: Path | str, *, same_fit: bool = False, flags: str | None = None) -> None:
     """Write a result to a folder: what `load` needs, and the tables and field that people want. Each file is complete
-    or
-    not there.
+    or not there.
 
     :param result: A finished fit.
     :param folder: Where to; it is made if need be.
     :param same_fit: Whether the folder holds the same fit with less known of it, so that its trust check still holds.
     :param flags: `qartod`, `argo` or `saqc` adds quality flags to the tables and writes `readings.nc`; the default is
-        what
-        the folder's request asks for, which is none unless it was fitted with `--flags`.
+        what the folder's request asks for, which is none unless it was fitted with `--flags`.
     :raises StorageError: if the disk is full or the folder cannot be written to.
 
     >>> napinn.save(result, "runs/first", flags="qartod")

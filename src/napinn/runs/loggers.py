@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from napinn.engines.snapshot import Snapshot
-from napinn.errors import InputError, nearest
+from napinn.errors import InputError, named
 from napinn.storage.atomic import write_atomic
 
 PROGRESS = "progress.json"
@@ -123,8 +123,7 @@ LIBRARIES = {"tensorboard": "tensorboardX", "mlflow": "mlflow"}
 def check_loggers(names: Sequence[str]) -> None:
     """Refuse an unknown name or a missing library before anything is made or trained."""
     for name in names:
-        if name not in LOGGERS:
-            raise InputError(f"there is no logger '{name}'; {nearest(name, LOGGERS)}")
+        named(name, LOGGERS, "logger")
         _library(name)
 
 

@@ -5,6 +5,7 @@
 import contextlib
 import logging
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -224,7 +225,8 @@ def _fit_one(
         try:
             save(result, folder)
         except StorageError as error:
-            raise StorageError(f"{error} Free some space there and run: napinn resume {folder}") from None
+            command = f"napinn resume {shlex.quote(str(folder))}"
+            raise StorageError(f"{error} Free some space there and run: {command}") from None
         report(result, folder)
     return result
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from napinn.data.flags import Cause, FlagScheme, Quality
 from napinn.data.readings import TIME_NAMES, Readings, cell_points
+from napinn.problem.experiment import plain
 from napinn.results.quality import assess_readings
 from napinn.results.result import CF_AXES, FitResult
 
@@ -46,6 +47,7 @@ def readings_dataset(result: FitResult, scheme: FlagScheme) -> xr.Dataset:
     )
     assessment = assess_readings(result)
     along = " ".join(readings.coordinates)
+    # All experiments share one variable.
     measured = [plain(name) for name in readings.fields]
     for name in dict.fromkeys(measured):
         mine = np.isin(readings.field_index, [index for index, each in enumerate(measured) if each == name])
@@ -61,11 +63,6 @@ def readings_dataset(result: FitResult, scheme: FlagScheme) -> xr.Dataset:
         dataset[f"{name}_reliability"] = cells.numbers(result.reliability, mine)
         dataset[f"{name}_reliability"].attrs = {"long_name": "reliability of the reading, 0 to 1", "units": "1"}
     return dataset
-
-
-def plain(name: str) -> str:
-    """A field without the experiment that it is of: all experiments share one variable."""
-    return name.partition("@")[0]
 
 
 def _coordinates(result: FitResult, cells: "_Cells", fixed: bool) -> dict[str, xr.Variable]:

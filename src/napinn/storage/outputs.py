@@ -23,7 +23,7 @@ RUN_FILES = frozenset(
         "sensors.csv", "tables.npz", "tensorboard", "verify.json",
     }
 )  # fmt: skip
-"""What a run is read from, or what only its fit can write; `run_folder` writes them."""
+"""What a run is read from, or what only its fit can write; `napinn.runs.folder` writes them."""
 RUN_MARKS = ("result.json", "request.json")
 """A folder that holds one of these is that of a run."""
 

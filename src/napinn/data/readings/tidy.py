@@ -72,11 +72,7 @@ def tidy(
     own_fields = fields
     if table.empty:
         raise InputError(f"{source} has no rows; it needs a header and at least one reading.")
-    named = [columns.value, columns.field, columns.sensor, columns.sigma, *columns.places]
-    named += [columns.experiment] * bool(experiments) + ([] if columns.group is None else [columns.group])
-    own = [columns.of(name) for name in (*coordinates, *fields)]
-    deviations = [f"{name}_{columns.sigma}" for name in fields]
-    table = respelled(table.reset_index(drop=True), (*own, *named, *deviations))
+    table = respelled(table.reset_index(drop=True), _known_columns(columns, coordinates, fields, experiments))
     wide, labels = _form(table, columns, fields)
     flags, columns = given_flags(table, columns, labels, source)
     values = without_flagged(_values(table, columns, fields, labels, source), flags, columns.leave_out_bad)
@@ -91,12 +87,8 @@ def tidy(
             raise InputError(f"{source} holds no reading of field '{name}'; if there is none, name it under 'hidden'.")
     free = _free(averaged, coordinates, fields, field_index)
     needed_along = np.repeat(needed[:, None], len(coordinates), axis=1) if free is None else _needed(free, rows, needed)
-    points, settled = _points(table, columns, coordinates, labels, needed_along, source)
-    points = points[rows, label_index if points.shape[1] > 1 else 0]
-    sensors = _sensors(
-        table, columns, coordinates, points if free is None else np.where(free, 0.0, points), rows, label_index
-    )
-    points = points if free is None else np.where(free, np.nan, points)
+    places, settled = _points(table, columns, coordinates, labels, needed_along, source)
+    points, sensors = _located(table, columns, coordinates, places, free, rows, label_index)
     if experiments:
         number = experiment_numbers(table, columns, experiments, needed, source)[rows]
         fields, field_index = by_experiment(fields, field_index, experiments, number)
@@ -124,6 +116,33 @@ def tidy(
         group_index=group_index,
         flags=flags,
     )
+
+
+def _known_columns(
+    columns: Columns, coordinates: Sequence[str], fields: Sequence[str], experiments: Sequence[str]
+) -> list[str]:
+    """Every name by which a column may be looked for."""
+    named = [columns.value, columns.field, columns.sensor, columns.sigma, *columns.places]
+    named += [columns.experiment] * bool(experiments) + ([] if columns.group is None else [columns.group])
+    own = [columns.of(name) for name in (*coordinates, *fields)]
+    return [*own, *named, *(f"{name}_{columns.sigma}" for name in fields)]
+
+
+def _located(
+    table: pd.DataFrame,
+    columns: Columns,
+    coordinates: Sequence[str],
+    places: np.ndarray,
+    free: np.ndarray | None,
+    rows: np.ndarray,
+    label_index: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points and sensors of the readings. A coordinate that a reading does not depend on is NaN in its point, and does
+    not tell sensors apart."""
+    points = places[rows, label_index if places.shape[1] > 1 else 0]
+    where = points if free is None else np.where(free, 0.0, points)
+    sensors = _sensors(table, columns, coordinates, where, rows, label_index)
+    return points if free is None else np.where(free, np.nan, points), sensors
 
 
 def _free(

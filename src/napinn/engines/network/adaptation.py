@@ -31,7 +31,7 @@ noise, and more outweigh the equations by themselves."""
 PLANE_AND_TIME = 3
 """The fewest coordinates for which fronts change a method."""
 LONG = 1 / 3
-"""StepSchedule of the steps that the warm-up takes where there are fronts."""
+"""Share of the steps that the warm-up takes where there are fronts."""
 LIGHT, LIGHTER = 0.01, 0.1
 """Weights of the equations when that warm-up begins and when it ends."""
 LIGHTENED = 0.02

@@ -84,8 +84,9 @@ class Networks(Backend):
 
 def seconds_a_step(history: pd.DataFrame) -> dict[str, float]:
     """By phase, the time of a step in the last row of it: the first ones hold the time of compiling."""
-    steps = history["step"].diff().fillna(history["step"])
-    each = history["seconds"] / steps
+    rows = history[["step", "seconds"]]
+    since = rows.diff().fillna(rows)
+    each = since["seconds"] / since["step"]
     return {str(phase): float(rows.iloc[-1]) for phase, rows in each.groupby(history["phase"])}
 
 

@@ -103,7 +103,7 @@ def _train(
     offer: Callable[[FitState], None],
     between: Callable[[int, TrainingState], TrainingState],
 ) -> tuple[FitState, FitStatus | None]:
-    """The last fit_state worth having, and how training ended if not in its own time."""
+    """The last state worth having, and how training ended if not in its own time."""
     good = fit_state
     try:
         for after, snapshot in train(problem, method, data, fit_state, between):

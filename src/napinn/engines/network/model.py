@@ -36,7 +36,6 @@ from napinn.storage.pytrees import fill, leaves
 
 DIRECTIONS = 16
 """In which the spread of a field is kept."""
-CHUNK = 16_384
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +217,9 @@ class NetworkSpread(FieldSpread):
     def __call__(self, points: np.ndarray) -> np.ndarray:
         dtype = self.field.frame.gain.dtype
         with jax.enable_x64(dtype == jnp.float64):
-            pieces = [
-                np.asarray(_spread(self.field, self.directions, jnp.asarray(points[start : start + CHUNK], dtype)))
-                for start in range(0, len(points), CHUNK)
-            ]
-        return np.concatenate(pieces) if pieces else np.zeros((0, len(self.field.frame.gain)))
+            return in_chunks(
+                lambda piece: np.asarray(_spread(self.field, self.directions, jnp.asarray(piece, dtype))), points
+            )
 
     def arrays(self) -> dict[str, np.ndarray]:
         return leaves(self.directions)

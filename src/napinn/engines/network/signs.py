@@ -15,7 +15,7 @@ from napinn.engines.network.training import Data, FitState, GaveUpError, Method,
 from napinn.problem import Problem
 
 TRIAL = 0.1
-"""StepSchedule of the first phase after which the two starts are compared."""
+"""Share of the first phase after which the two starts are compared."""
 
 
 def free_signs(problem: Problem) -> tuple[str, ...]:

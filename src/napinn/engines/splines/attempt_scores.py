@@ -15,7 +15,6 @@ from scipy.optimize import minimize_scalar
 
 from napinn.engines.splines.descent import SMALLEST_NOISE
 from napinn.engines.splines.journal import Level
-from napinn.noise.laws import Cauchy
 
 FAULT_KINDS, FAULT_PARAMETERS = 7, 3
 """What a faulty sensor costs in nats, as BIC counts: which one it is, of which kind (offset, step, drift, gain, stuck,
@@ -38,8 +37,8 @@ def likeliest(levels: Sequence[Level], held: bool) -> int:
 
 
 def _working_cost(level: Level, sigma: np.ndarray) -> float:
-    """The misfits under the working law at a common noise level."""
-    return float(np.sum(Cauchy().loss(level.system.standardised(replace(level.state, sigma=sigma)))))
+    """The misfits under the working law, which every attempt still has, at a common noise level."""
+    return float(np.sum(level.system.loss(replace(level.state, sigma=sigma))))
 
 
 def _robust_cost(level: Level) -> float:

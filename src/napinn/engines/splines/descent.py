@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from napinn.engines.splines.equation_units import Units, measured_units
-from napinn.engines.splines.journal import Journal, Level, recalled
+from napinn.engines.splines.journal import LOOP, Journal, Level, recalled
 from napinn.engines.splines.roughness import chosen_roughness_weights
 from napinn.engines.splines.solver import Solution, solve, spent
 from napinn.engines.splines.state import State
@@ -24,9 +24,12 @@ FALL = 10**0.5
 SETTLING_ROUNDS, SETTLED = 3, 0.02
 """The noise level is estimated again until it moves by less than this share."""
 STIFF_AS_BEFORE = 0.3
-"""The change of the logarithm of a roughness_weight that moves a function by less than its error."""
+"""The change of the logarithm of a roughness weight that moves a function by less than its error."""
 SMALLEST_NOISE = 1e-4
 """Of the size of a field."""
+MOST_QUIETER = 0.25
+"""Of the noise level so far, below which the next estimate does not fall: a field that happens to pass through readings
+at one step must not set a level that keeps it there. A level that is really lower is reached in a few estimates."""
 MOST_SPENT = 0.5
 """Share of the readings that parameters may use up before misfits no longer tell the noise level."""
 TOO_NOISY = 1.1
@@ -49,12 +52,34 @@ too coarse for it moves far: after eight steps in one dimension and time, refine
 FIELD_STEPS = 2
 """Of these, the first, in which only the field moves: between the points where a coarse mesh met the equations its
 residuals are large, and unknowns that follow them are led astray."""
+TRIED_AGAIN = 2.0
+"""Times the cost of the equations at which a refinement did not pay; above it the next one is tried. A try takes a
+solution on the finer mesh, so it is not made at every tolerance."""
+LEAST_GAIN = 0.5
+"""Of the accepted cost of the equations: what a refinement must gain in the objective at least, even if the equations
+cost much less with it."""
+CHEAPER = 0.3
+"""Share of the cost of the equations. A refinement that removes more of it pays, even if it gives the readings more
+freedom than the objective gains; one that removes less must gain more than this freedom."""
+WORTH = 0.1
+"""Of the cost of the equations that remains: a refinement that gains less than this beyond the freedom that it gives
+leaves the cost about as it is, and does not pay."""
+HIDDEN = 0.1
+"""Of the cost of the equations. An objective that is worse by more on the finer mesh says that the coarse mesh met the
+equations only at its own points, so the finer one is kept."""
 MOST_FREE = {1: np.inf, 2: MOST_SPENT, 3: 0.15}
 """Share of the readings that parameters use up, above which a mesh is not refined, by the number of axes. With several
 axes, readings are few beside the places between them: a finer mesh gives these more freedom, until the field passes
 through every reading and the unknowns are those of its noise. In the plane and time a finer mesh also costs most."""
 LOOSE = 0.05
 """Tolerances below this are given up again if the cost of the equations doubles instead of falling."""
+DOUBLED, NOTICED = 2.0, 3.0
+"""Times the cost of the equations at the last tolerance, and nats: with more than both, a tolerance is given up. With
+enough cells the cost falls to a tenth from one tolerance to the next; one that doubles says that the mesh cannot
+follow. A cost of up to three nats hardly weighs against the readings, whatever it was before."""
+AT_END = 0.9
+"""Share of the final tolerance: a tolerance that is below the final one by rounding is still taken, and the next one, a
+third of it, is not."""
 PRECISION_LOST = 1e3
 """Times a standard error before a finer mesh or a tighter tolerance. Between two steps of a descent errors change by a
 factor of some units, also those of unknowns that nothing determines; a thousandfold one is rounding in the normal
@@ -141,7 +166,7 @@ def with_noise_level(point: Point) -> Point:
 
     A field whose readings are used up keeps its level: its misfits are small because the splines pass through the
     readings, and a level that followed them would make it pass through ever more closely. Unknown functions get the
-    roughness_weight that goes with the level so far."""
+    roughness weight that goes with the level so far."""
     if point.system.task.curves:
         state = replace(point.state, roughness_weight=chosen_roughness_weights(point.solution))
         point = replace(point, solution=replace(point.solution, state=state))
@@ -152,7 +177,7 @@ def with_noise_level(point: Point) -> Point:
     shares = np.full_like(point.shares, point.share) if point.system.task.few else point.shares
     sigma = noise_levels(point.system, state) / np.sqrt(1.0 - np.minimum(shares, MOST_SPENT))
     kept = learned | (shares >= MOST_SPENT)
-    state = replace(state, sigma=np.where(kept, state.sigma, np.maximum(sigma, 0.25 * state.sigma)))
+    state = replace(state, sigma=np.where(kept, state.sigma, np.maximum(sigma, MOST_QUIETER * state.sigma)))
     return replace(point, solution=replace(point.solution, state=state))
 
 
@@ -207,9 +232,8 @@ class Descent:
         kept = recalled(self.journal, self.name, system.task, system.meter)
         if kept is not None:
             level, system, state = kept, kept.system, kept.state
-            loop = self.journal.stages[self.name].get("loop", np.array([kept.tolerance / FALL, quietest, 0, 0, 0, 0]))
-            tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
-        while tolerance >= 0.9 * end and not done:
+            tolerance, quietest, calm, done = self._recalled_loop(kept, quietest)
+        while tolerance >= AT_END * end and not done:
             previous, last = level, level if level is not None and level.tolerance < LOOSE else None
             try:
                 point = settle(system, state, tolerance, self.least)
@@ -221,13 +245,8 @@ class Descent:
             if level is not None and level.tolerance < LOOSE and precision_lost(level.errors, point.errors):
                 break
             self.watch(point, "")
-            if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
-                point = self._mended(point, previous, tolerance, quietest)
-                quietest = max(quietest, float(point.state.sigma[0]) / TOO_NOISY)
-            if point.share < MOST_SPENT:
-                quietest = min(quietest, float(point.state.sigma[0]))
-            point = self._refined(point, accepted_cost)
-            if last is not None and point.equation_cost > max(3.0, 2.0 * last.equation_cost):
+            point, quietest = self._improved(point, previous, quietest, accepted_cost)
+            if last is not None and point.equation_cost > max(NOTICED, DOUBLED * last.equation_cost):
                 # The mesh cannot follow: back to the last tolerance.
                 level, done = last, True
             else:
@@ -237,11 +256,31 @@ class Descent:
                 done = calm >= 2
             system, state, tolerance = level.system, level.state, tolerance / FALL
             loop = np.array([tolerance, quietest, calm, self._futile, self.full, done], float)
-            self.journal.keep(self.name, {**level.arrays(), "loop": loop})
+            self.journal.keep(self.name, {**level.arrays(), LOOP: loop})
         assert level is not None
         return level
 
-    def _mended(self, failed: Point, previous: Level, tolerance: float, quietest: float) -> Point:
+    def _recalled_loop(self, kept: Level, quietest: float) -> tuple[float, float, int, bool]:
+        """The next tolerance, the least noise level, how long unknowns have stood still, and whether the descent had
+        ended, as they were kept with a level."""
+        first = np.array([kept.tolerance / FALL, quietest, 0, 0, 0, 0])
+        loop = self.journal.stages[self.name].get(LOOP, first)
+        tolerance, quietest, calm, self._futile, self.full, done = _loop_of(loop)
+        return tolerance, quietest, calm, done
+
+    def _improved(
+        self, point: Point, previous: Level | None, quietest: float, accepted_cost: float
+    ) -> tuple[Point, float]:
+        """The point on a mesh that follows the readings and meets the equations, as far as refinement can make one,
+        and the least noise level with it."""
+        if point.state.sigma[0] > TOO_NOISY * quietest and previous is not None and not self.full:
+            point = self._mended(point, previous, quietest)
+            quietest = max(quietest, float(point.state.sigma[0]) / TOO_NOISY)
+        if point.share < MOST_SPENT:
+            quietest = min(quietest, float(point.state.sigma[0]))
+        return self._refined(point, accepted_cost), quietest
+
+    def _mended(self, failed: Point, previous: Level, quietest: float) -> Point:
         """The mesh cannot follow the readings at this tolerance: go back and refine where the failed field needs it."""
         wanted, point = marks_of(failed), failed
         before: Level | Point = previous
@@ -249,7 +288,7 @@ class Descent:
             system, state = bisected(before, wanted, self.most)
             if system is None:
                 break
-            point = settle(system, state, tolerance, self.least)
+            point = settle(system, state, failed.tolerance, self.least)
             self._futile = 0.0
             self.watch(point, "refined, because the noise level rose")
             if point.state.sigma[0] < TOO_NOISY * quietest:
@@ -263,7 +302,7 @@ class Descent:
             point.equation_cost > accepted_cost
             and point.tolerance < LOOSEST_REFINED
             and not self.full
-            and point.equation_cost > 2.0 * self._futile
+            and point.equation_cost > TRIED_AGAIN * self._futile
             and point.share < MOST_FREE[point.system.task.dimensions]
         ):
             finer = self._try_refining(point, accepted_cost)
@@ -294,13 +333,11 @@ class Descent:
             return None
         gain = before.solution.value.total - after.solution.value.total
         freedom = max(after.parameters - before.parameters, 0.0)
-        cheaper = before.equation_cost - after.equation_cost > max(accepted_cost, 0.3 * before.equation_cost)
+        cheaper = before.equation_cost - after.equation_cost > max(accepted_cost, CHEAPER * before.equation_cost)
         # A loss says that the coarse mesh met the equations only at its own points.
-        hidden = gain < -max(accepted_cost, 0.1 * before.equation_cost)
-        pays = hidden or (
-            gain > 0.5 * accepted_cost
-            and (cheaper or gain > max(0.5 * accepted_cost, 0.1 * after.equation_cost) + freedom)
-        )
+        hidden = gain < -max(accepted_cost, HIDDEN * before.equation_cost)
+        least = LEAST_GAIN * accepted_cost
+        pays = hidden or (gain > least and (cheaper or gain > max(least, WORTH * after.equation_cost) + freedom))
         self.watch(after, "refined" if pays else "refinement undone")
         return with_noise_level(after) if pays else None
 

@@ -11,15 +11,19 @@ from napinn.engines.splines.journal import Level
 from napinn.engines.splines.smoothing import Start
 
 ALIKE = 0.3
-"""Mean agreement in sign of neighbouring misfits: 0 for noise, 1 for a field that is not resolved. Two standard
-errors of the mean are allowed beside it."""
+"""Mean agreement in sign of neighbouring misfits: 0 for noise, 1 for a field that is not resolved. At 0.3 Gaussian
+misfits of neighbours have a correlation of 0.45, so that nearly half of their variance is an error of the field. Two
+standard errors of the mean are allowed beside it."""
 LOUDER = 1.3
-"""A noise level this many times that of smoothing says that the equations keep the field from the readings. Two
-standard errors of the two levels are allowed beside it."""
+"""A noise level this many times that of smoothing says that the equations keep the field from the readings: by 0.8
+deviations of the noise, which added to it in squares make 1.3. Two standard errors of the two levels are allowed beside
+it."""
 LEVEL_ERROR = 1.17
 """The relative standard error of a robust deviation (MAD) of n Gaussian misfits, times √n."""
 UNMET, UNMET_SHARE = 10.0, 0.02
-"""Nats, and nats a reading, that equations may cost at the end."""
+"""Nats, and nats a reading, that equations may cost at the end; beyond the larger of both they are not met. Ten nats
+are a likelihood ratio of 20,000, which no chance in the readings explains; 0.02 nats a reading are residuals of a fifth
+of the tolerance, so that many readings do not ask for ever smaller ones."""
 AT_BOUND = 1e-3
 """Of the distance between start and bound, or of the size at which the unknown matters, whichever is less."""
 FAR_FROM_BOUND = 3.0

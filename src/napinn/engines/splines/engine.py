@@ -34,19 +34,24 @@ from napinn.field.splines.banded import NotPositiveError
 from napinn.noise.mixture import Mixture
 
 LAST = {1: 3e-4, 2: 1e-3, 3: 1e-3}
-"""The final tolerance by the number of axes."""
+"""The final tolerance by the number of axes: residuals are then small beside a thousandth of their terms. How far the
+unknowns still move with a tighter one is measured at the end and is part of their errors. With one axis cells cost
+little, so that it can be tighter."""
 LAST_WITH_JUMPS = 0.01
 """The final tolerance where an unknown function jumps: the field then has a kink, which no mesh of smooth functions
 meets to a thousandth."""
 MOST = {1: 20_000, 2: 12_000, 3: 6_000}
 """Coefficients by the number of axes that the direct solver takes in seconds."""
 MOST_AT_FIRST = 4_000
-"""Coefficients a field while starts are compared; an observable follows from fields, and is none here."""
+"""Coefficients a field while starts are compared; an observable follows from fields, and is none here. The best start
+may have more afterwards; one in a wrong valley would take all that it is given."""
 FIRST_BUDGET = 14.0
 """Seconds by the model of cost in which the first start must be done. Where it is not, the mesh and the readings are
 too many for a direct solver, and the whole fit would take many minutes."""
 FINER = {1: 1.5, 2: 1.5, 3: 1.0}
-"""How many times the most coefficients the last check of the mesh may take, by the number of axes."""
+"""How many times the most coefficients the last check of the mesh may take, by the number of axes. A mesh that is at
+its most can only be checked by a larger one; with three axes a step on that would take too long, and the tighter
+tolerance alone is tried."""
 AROUND_FIT = 3.0
 """Seconds that imports, files and the report take."""
 FIRST_STEPS = 40
@@ -54,6 +59,9 @@ FIRST_STEPS = 40
 USUAL_STEPS = {1: 1000, 2: 3000, 3: 150}
 """Steps of a whole fit in units of one at the first mesh, by the number of axes: the mesh grows on the way. The first
 two were chosen by the cases of the gallery, with five seeds each (`gallery.json`, `benchmarks/time_estimates.py`)."""
+POLISHING_ROUNDS, POLISHED = 3, 0.01
+"""Of the field and the noise level in turn at the end, where no law is learned: at most so many, or until the level
+moves by less than this share. Its own error is larger: 6 % with 400 readings, and of more a law is learned."""
 ROUGHNESS_ROUNDS = 8
 """Of unknown functions and their roughness weights in turn, at most."""
 StagedWatch = Callable[[Point, str, str], None]
@@ -207,7 +215,7 @@ class Engine:
         return point if self.starts.doubts(point, start) else learn_law(point, least, self._report)
 
     def _with_stiffness(self, point: Point, least: Units) -> Point:
-        """Unknown functions and their roughness_weight in turn, until both no longer change."""
+        """Unknown functions and their roughness weight in turn, until both no longer change."""
         for _ in range(ROUGHNESS_ROUNDS):
             before = point.state
             point = with_noise_level(point)
@@ -219,12 +227,12 @@ class Engine:
         return point
 
     def _polished(self, point: Point, least: Units) -> Point:
-        for _ in range(3):
+        for _ in range(POLISHING_ROUNDS):
             before = point.state.sigma
             units = measured_units(point.system, point.state, least)
             solution = solve(point.system, units, point.tolerance, point.state, steps=30, least_gain=1e-3)
             point = with_noise_level(point_of(solution))
-            if np.all(np.abs(point.state.sigma / before - 1.0) < 0.01):
+            if np.all(np.abs(point.state.sigma / before - 1.0) < POLISHED):
                 break
         return point
 

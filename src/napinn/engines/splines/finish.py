@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from napinn.data.robust import NEGLIGIBLE
+from napinn.diagnostics.correlation import ALL_NOISE, NO_NOISE
 from napinn.diagnostics.status import judge_fit
 from napinn.engines.splines.descent import Point
 from napinn.engines.splines.doubts import DoubtKind, sign_agreement
@@ -26,8 +27,6 @@ STEEPNESS = 5.0
 REJECTED_BEYOND = 2.5
 """Deviations of Gaussian noise at which the gate's weight is one half. For another law: the same loss of
 log-density."""
-TRUSTED, DISTRUSTED = 0.2, 0.5
-"""Correlations of neighbouring misfits up to which they are all noise, and from which they are none."""
 
 
 def fitted_model(point: Point | Level) -> SplineModel:
@@ -94,7 +93,7 @@ def _noise_share(point: Point | Level) -> float:
     """How much of the misfits is noise, from how far neighbours agree in sign beyond chance."""
     agreement = max(sign_agreement(point) - 2.0 / math.sqrt(point.system.count), 0.0)
     correlation = math.sin(0.5 * math.pi * min(agreement, 1.0))
-    return float(np.clip((DISTRUSTED - correlation) / (DISTRUSTED - TRUSTED), 0.0, 1.0))
+    return float(np.clip((NO_NOISE - correlation) / (NO_NOISE - ALL_NOISE), 0.0, 1.0))
 
 
 def reliabilities(model: SplineModel, point: Point | Level, corrupted: np.ndarray, scales: np.ndarray) -> np.ndarray:

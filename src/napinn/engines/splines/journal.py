@@ -18,7 +18,7 @@ from napinn.engines.splines.task import Task
 from napinn.field.splines.axis import axis_between
 from napinn.field.splines.space import Space
 from napinn.noise.laws import Law
-from napinn.noise.mixture import Mixture, mixture_of
+from napinn.noise.mixture import Mixture, mixture_of, names_in_files
 from napinn.storage.checkpoints import Checkpoints, newest, packed, reading, unpacked
 
 STAGES = "stages"
@@ -59,16 +59,9 @@ class Level:
         }
 
 
-def law_names(number: int) -> tuple[str, str]:
-    """Under which the law of a noise group is kept; that of the first has no number."""
-    return ("law", "tail") if number == 0 else (f"law.{number}", f"tail.{number}")
-
-
 def _law_arrays(law: Law, number: int) -> list[tuple[str, np.ndarray]]:
-    shape, tail = law_names(number)
-    if not isinstance(law, Mixture):
-        return [(shape, np.zeros((3, 0))), (tail, np.array(0.0))]
-    return [(shape, np.stack([law.weights, law.means, law.widths])), (tail, np.array(law.tail))]
+    learned = (law.shape, law.tail) if isinstance(law, Mixture) else (np.zeros((3, 0)), 0.0)
+    return list(zip(names_in_files(number), map(np.array, learned), strict=True))
 
 
 def space_of(task: Task, arrays: Mapping[str, np.ndarray]) -> Space:
@@ -80,7 +73,7 @@ def space_of(task: Task, arrays: Mapping[str, np.ndarray]) -> Space:
 
 def laws_of(task: Task, arrays: Mapping[str, np.ndarray]) -> tuple[Law, ...]:
     """The laws of a level that was kept; a working law has no numbers."""
-    kept = [(arrays[shape], float(arrays[tail])) for shape, tail in map(law_names, range(task.groups))]
+    kept = [(arrays[shape], float(arrays[tail])) for shape, tail in map(names_in_files, range(task.groups))]
     return tuple(mixture_of(shape, tail) if shape.shape[1] else task.working_law for shape, tail in kept)
 
 
@@ -104,7 +97,7 @@ def check_stage(task: Task, arrays: Mapping[str, np.ndarray]) -> None:
         "numbers": (4,), "spent": (), "errors": (unknowns,),
         "roughness_weight": (sum(len(curve.rows) for curve in task.curves),),
     }  # fmt: skip
-    for shape, tail in map(law_names, range(task.groups)):
+    for shape, tail in map(names_in_files, range(task.groups)):
         shapes |= {shape: (3, arrays[shape].shape[-1]), tail: ()}
     shapes |= {LOOP: (LOOP_NUMBERS,)} if LOOP in arrays else {}
     kinds = {"points": "i", "used": "b"}

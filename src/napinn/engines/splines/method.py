@@ -58,10 +58,8 @@ def bsplines(density: str = DENSITY) -> Splines:
     Mesh and tolerance are chosen from the readings.
 
     :param density: How the noise law is found: `mixture` (Gaussians by expectation–maximisation, their number by BIC)
-        and
-        `kde` (kernels) learn it where a field has 400 readings or more; `cauchy` and `gaussian` keep a fixed law,
-        robust or
-        least squares. Default `mixture`.
+        and `kde` (kernels) learn it where a field has 400 readings or more; `cauchy` and `gaussian` keep a fixed law,
+        robust or least squares. Default `mixture`.
     :return: The method, for `napinn.fit(problem, readings, method)`.
     :raises InputError: if there is no such density.
 

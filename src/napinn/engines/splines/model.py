@@ -12,7 +12,7 @@ from napinn.field.splines.axis import Axis, axis_between
 from napinn.field.splines.functions import function_space
 from napinn.field.splines.space import Orders, Space
 from napinn.noise.law import NoiseLaw
-from napinn.noise.mixture import TAIL_REACH, Mixture, mixture_of
+from napinn.noise.mixture import TAIL_REACH, Mixture, mixture_of, names_in_files
 from napinn.problem import Problem
 from napinn.problem.equations import Terms
 from napinn.results.functions import FoundFunction
@@ -168,14 +168,8 @@ def fields_at(space: Space, coefficients: np.ndarray, points: np.ndarray, orders
     return in_chunks(piece, points)
 
 
-def _law_names(number: int) -> tuple[str, str]:
-    """Under which the law of a noise group is saved; that of the first has no number."""
-    return ("law", "tail") if number == 0 else (f"law.{number}", f"tail.{number}")
-
-
 def _law_arrays(law: Mixture, number: int) -> list[tuple[str, np.ndarray]]:
-    shape, tail = _law_names(number)
-    return [(shape, np.stack([law.weights, law.means, law.widths])), (tail, np.array([law.tail]))]
+    return list(zip(names_in_files(number), (law.shape, np.array([law.tail])), strict=True))
 
 
 def restored(problem: Problem, readings: Readings, saved: SavedArrays) -> SplineModel:
@@ -193,7 +187,7 @@ def restored(problem: Problem, readings: Readings, saved: SavedArrays) -> Spline
         raise _mismatch(saved, "noise")
     gate = _checked(saved, "gate", (3,))
     residuals = len(problem.written) + len(problem.placed)
-    laws = tuple(_law(saved, *_law_names(number)) for number in range(len(readings.groups)))
+    laws = tuple(_law(saved, *names_in_files(number)) for number in range(len(readings.groups)))
     return SplineModel(
         problem, space, _checked(saved, "coefficients", (space.size,)),
         laws, scatters, noise[0], noise[1],

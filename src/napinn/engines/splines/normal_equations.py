@@ -121,15 +121,7 @@ def linearise(
         matrix.add_sparse(tight * system.jump_matrix)
         totals[:, 0] += tight * (system.jump_matrix @ state.coefficients)
     _take_steps_in_logarithms(system, state, totals, corner, border_gradient)
-    if system.task.has_priors:
-        away, slope = system.task.prior_terms(state.unknowns)
-        corner[:unknowns, :unknowns] += np.diag(slope**2)
-        border_gradient[:unknowns] += slope * away
-    rough = np.zeros((size, size))
-    if system.task.curves:
-        rough[:unknowns, :unknowns] = system.task.roughness_matrix(state.roughness_weight)
-        corner += rough
-        border_gradient[:unknowns] += rough[:unknowns, :unknowns] @ state.unknowns
+    rough = _add_priors(system, state, corner, border_gradient)
     border = np.concatenate([totals[:, 1:], np.zeros((space.size, scales))], axis=1)
     gradient = totals[:, 0]
     _add_readings(system, state, matrix, gradient, border, corner, border_gradient)
@@ -137,10 +129,7 @@ def linearise(
     active = np.concatenate([free & (np.diag(corner)[:unknowns] > 0.0), located])
     scale = np.tile(system.count / (system.task.scale[: space.fields] ** 2 * space.functions), space.functions)
     if isinstance(matrix, MatrixFree):
-        kept = system.preconditioner
-        if kept is None or not kept.serves(tolerance, active):
-            kept = system.preconditioner = Preconditioner(matrix.assembled(), border, corner, tolerance)
-        matrix.preconditioner = kept
+        _set_preconditioner(system, matrix, border, corner, active, tolerance)
     return Normal(matrix, gradient, border, corner, border_gradient, active, FLOOR * scale, rough)
 
 
@@ -201,6 +190,33 @@ def _take_steps_in_logarithms(
     totals[:, 1:] *= rates
     corner[:count, :count] *= rates[:, None] * rates[None, :]
     gradient[:count] *= rates
+
+
+def _add_priors(system: System, state: State, corner: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Add what priors and the smoothness of unknown functions expect of the unknowns.
+
+    Returns what the smoothness adds to `corner`."""
+    unknowns = len(state.unknowns)
+    if system.task.has_priors:
+        away, slope = system.task.prior_terms(state.unknowns)
+        corner[:unknowns, :unknowns] += np.diag(slope**2)
+        gradient[:unknowns] += slope * away
+    rough = np.zeros(corner.shape)
+    if system.task.curves:
+        rough[:unknowns, :unknowns] = system.task.roughness_matrix(state.roughness_weight)
+        corner += rough
+        gradient[:unknowns] += rough[:unknowns, :unknowns] @ state.unknowns
+    return rough
+
+
+def _set_preconditioner(
+    system: System, matrix: MatrixFree, border: np.ndarray, corner: np.ndarray, active: np.ndarray, tolerance: float
+) -> None:
+    """The preconditioner of an earlier step as long as it serves, because a new one costs a factorisation."""
+    kept = system.preconditioner
+    if kept is None or not kept.serves(tolerance, active):
+        kept = system.preconditioner = Preconditioner(matrix.assembled(), border, corner, tolerance)
+    matrix.preconditioner = kept
 
 
 def _right_sides(names: tuple[str, ...], residual: Residual, root: np.ndarray) -> np.ndarray:

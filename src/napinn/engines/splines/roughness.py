@@ -100,7 +100,7 @@ def _positive(matrix: np.ndarray) -> np.ndarray:
 def _together(
     task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> np.ndarray:
-    """One roughness_weight for all jumps of a function, and one for each coordinate of a smooth one."""
+    """One roughness weight for all jumps of a function, and one for each coordinate of a smooth one."""
     found, largest = roughness_weight.copy(), float(np.diag(information).max())
     for curve in task.curves:
         if curve.space.jumps:
@@ -116,7 +116,7 @@ def _together(
             plain = None if len(groups) == 1 else np.linalg.pinv(penalty[np.ix_(inside, inside)], 1e-10, hermitian=True)
             for rows, members in zip(groups, sets, strict=True):
                 expected = -float(np.sum((rows @ own) * rows))
-                # The rows of a single set are independent: the prior variance of each is one over its roughness_weight.
+                # The rows of a single set are independent: the prior variance of each is one over its roughness weight.
                 expected += len(rows) / found[members[0]] if plain is None else float(np.sum((rows @ plain) * rows))
                 size = float(np.sum((rows @ values) ** 2))
                 factor = max(expected, 1e-12) / max(size, np.finfo(float).tiny)
@@ -131,7 +131,7 @@ def _together(
 def _apart(
     task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> np.ndarray:
-    """Each jump its own roughness_weight: most become so stiff that there is no jump."""
+    """Each jump its own roughness weight: most become so stiff that there is no jump."""
     if not any(curve.space.jumps for curve in task.curves):
         return roughness_weight
     found, largest = roughness_weight.copy(), float(np.diag(information).max())
@@ -155,7 +155,7 @@ def _apart(
 def _solved(
     task: Task, information: np.ndarray, score: np.ndarray, chosen: np.ndarray, roughness_weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Covariance and coefficients under a roughness_weight, and its penalty."""
+    """Covariance and coefficients under a roughness weight, and its penalty."""
     penalty = task.roughness_matrix(roughness_weight)[np.ix_(chosen, chosen)]
     covariance = _inverse(information + penalty)
     return covariance, covariance @ score, penalty

@@ -37,7 +37,7 @@ ROUGHNESS_WEIGHTS = (1e-5, 1e-4, 1e-2, 1e-1, 1.0)
 FIRST_ROUGHNESS_WEIGHT = 1e-3
 """The weight with which meshes are compared, in the middle of the ladder."""
 SHARPER, SOFTER = 2, 1e-2
-"""Doublings of the cells and factor of the roughness_weight of a sharper start."""
+"""Doublings of the cells and factor of the roughness weight of a sharper start."""
 FINEST = 3
 """Doublings of the cells of the finest start."""
 FINEST_STIFFNESS = {"weak form, finest": 100.0, "weak form, finest and soft": 1.0}
@@ -223,7 +223,7 @@ def _loss(misfits: np.ndarray, scale: np.ndarray) -> float:
 
 
 def choose_start(task: Task, seed: int, most: int, meter: Meter, used: np.ndarray | None = None) -> Start:
-    """Mesh and roughness_weight by held-out readings, all or those `used`; no mesh has more than `most` functions."""
+    """Mesh and roughness weight by held-out readings, all or those `used`; no mesh has more than `most` functions."""
     held = _HeldOut(task, seed, meter, used)
     limits = _most_cells(task)
     cells = tuple(min(FIRST_CELLS[task.dimensions], limit) for limit in limits)

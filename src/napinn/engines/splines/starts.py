@@ -1,6 +1,6 @@
 """Starts of a fit: descents from different fields and unknowns, as many as there is doubt, and the best of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,29 +110,16 @@ class Starts:
             most: coefficients that a mesh may have.
             end: the tolerance of the whole fit, below which no descent goes."""
         few, single = len(self.task.readings) < FEW, self.task.dimensions == 1
-        unknowns = self.task.parameters
         end = max(FIRST_END_CLOSE if few or single else FIRST_END, end)
         found: list[Attempt] = []
 
         def attempt(
             name: str, first: Start, given: np.ndarray | None, tolerance: float, coefficients: int = most
         ) -> None:
-            """From given unknowns, or where there are none from those of the weak form."""
-            self.begin(f"start '{name}'")
-            system, state = self.smoothed_state(first)
-            # A start of 1 where 1e-4 is right must not make the equations look large, and so loosely met.
-            small = np.sign(self.first) * np.minimum(np.abs(self.first), FAR * self.natural)
-            small = np.where(self.task.expected, self.first, small)
-            least = measured_units(system, replace(state, unknowns=small))
-            try:
-                if given is None:
-                    given = weak_start(system, state, least)
-                    given = None if given is None else self.task.near_priors(given)
-                begun = state if given is None else replace(state, unknowns=given)
-                level = Descent(name, least, coefficients, self.report, self.journal).run(system, begun, tolerance, end)
-            except (NotPositiveError, np.linalg.LinAlgError):
-                return
-            found.append(Attempt(name, level, least, self.doubts(level, start)))
+            made = self._attempt(name, first, given, tolerance, end, coefficients)
+            if made is not None:
+                level, least = made
+                found.append(Attempt(name, level, least, self.doubts(level, start)))
 
         def doubtful() -> bool:
             return not any(each.sound for each in found)
@@ -155,14 +142,41 @@ class Starts:
         if few or doubtful() or (self.task.dimensions == 2 and cheap() and not settled()):
             attempt("given start", start, self.first, GIVEN_START)
         if few or doubtful():
-            for factor in OTHER_STARTS:
-                attempt(f"given start × {factor:.2g}", start, self._times(factor), GIVEN_START)
-            free = np.array([u.start is None and u.low is None and u.high is None for u in unknowns.values()], bool)
-            for curve in self.task.curves:
-                free[curve.start : curve.start + curve.size] = not curve.space.positive and curve.value is None
-            if free.any():
-                attempt("other signs", start, np.where(free, -self.first, self.first), GIVEN_START)
+            for name, given in self._other_unknowns():
+                attempt(name, start, given, GIVEN_START)
         return found
+
+    def _attempt(
+        self, name: str, first: Start, given: np.ndarray | None, tolerance: float, end: float, most: int
+    ) -> tuple[Level, Units] | None:
+        """Where a descent from given unknowns leads, or from those of the weak form where none are given, and the units
+        of the smoothed field that it began with; None where it fails."""
+        self.begin(f"start '{name}'")
+        system, state = self.smoothed_state(first)
+        # A start of 1 where 1e-4 is right must not make the equations look large, and so loosely met.
+        small = np.sign(self.first) * np.minimum(np.abs(self.first), FAR * self.natural)
+        small = np.where(self.task.expected, self.first, small)
+        least = measured_units(system, replace(state, unknowns=small))
+        try:
+            if given is None:
+                given = weak_start(system, state, least)
+                given = None if given is None else self.task.near_priors(given)
+            begun = state if given is None else replace(state, unknowns=given)
+            return Descent(name, least, most, self.report, self.journal).run(system, begun, tolerance, end), least
+        except (NotPositiveError, np.linalg.LinAlgError):
+            return None
+
+    def _other_unknowns(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Unknowns to start from beside the given ones, by name: multiples of these, and the other sign of all whose
+        sign nothing says."""
+        for factor in OTHER_STARTS:
+            yield f"given start × {factor:.2g}", self._times(factor)
+        unknowns = self.task.parameters.values()
+        free = np.array([each.start is None and each.low is None and each.high is None for each in unknowns], bool)
+        for curve in self.task.curves:
+            free[curve.start : curve.start + curve.size] = not curve.space.positive and curve.value is None
+        if free.any():
+            yield "other signs", np.where(free, -self.first, self.first)
 
     def _times(self, factor: float) -> np.ndarray:
         """The first values times a factor; a positive function has its logarithm among them."""

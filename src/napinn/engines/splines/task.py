@@ -354,7 +354,7 @@ class Task:
         }
 
     def inside(self, equation: Equation, grid: PointGrid) -> np.ndarray | None:
-        """Whether an equation holds at the points of a grid; None where it holds at all."""
+        """Whether an equation holds at the points of a grid; None where it holds at all of them."""
         span = self.spans.get(experiment_of(next(iter(equation.needs)).field))
         if span is None:
             return None

@@ -22,7 +22,7 @@ class Curve:
     start: int
     """The number of its first coefficient among all parameters."""
     first: int
-    """The number of its first roughness_weight among all."""
+    """The number of its first roughness weight among all."""
 
     @property
     def size(self) -> int:

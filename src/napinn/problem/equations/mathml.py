@@ -32,8 +32,8 @@ def mathml(equation: Equation, values: Values | None = None) -> str:
     return _block(f'<mtable displaystyle="true">{cells}</mtable>', equation.shown)
 
 
-def _block(content: str, row_number: str) -> str:
-    return f'<math display="block" aria-label="{escape(row_number)}"><mrow>{content}</mrow></math>'
+def _block(content: str, label: str) -> str:
+    return f'<math display="block" aria-label="{escape(label)}"><mrow>{content}</mrow></math>'
 
 
 def _rows(left: trees.Expression, right: trees.Expression, values: Values) -> list[str]:

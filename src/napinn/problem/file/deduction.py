@@ -8,6 +8,7 @@ Where the equations use names that are not columns, columns are known by their s
 column of time, be it `time_h` or dates, as t. Columns `T_10cm`, `T_20cm` are then T at two places x."""
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _NAME = re.compile(r"(?!d\s*\()[^\W\d]\w*")
 """Any name but the `d` of a derivative `d(u, x)`."""
 _PLAIN_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()")
 """A name that is not called as a function."""
+_PRIOR = re.compile(r",\s*prior\s*=")
 _CALL = re.compile(r"\bd\s*\(([^()]*)\)")
 
 
@@ -102,7 +104,8 @@ def _sensors_remedy(proposed: Roles, source: str) -> str:
     """What else may be meant where several quantities are measured in time alone."""
     if len(proposed.fields) < 2 or list(proposed.coordinates) != [proposed.time]:
         return ""
-    return f"; if the columns are sensors of one quantity, give their places in a problem file: napinn init {source}"
+    command = f"napinn init {shlex.quote(source)}"
+    return f"; if the columns are sensors of one quantity, give their places in a problem file: {command}"
 
 
 def _short_names(proposed: Roles, columns: Sequence[str]) -> dict[str, str]:
@@ -128,8 +131,10 @@ def _columns(renamed: Mapping[str, str], sensor: str | None, proposed: Roles) ->
 
 
 def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
-    """`D`, `D=0.5`, `D=0.5,low=0,high=10`, `D=0.5,positive`, `D,scale=log` or `D,prior=normal(0.3, 0.05)`."""
-    text, _, prior = (part.strip() for part in text.partition(",prior="))
+    """`D`, `D=0.5`, `D=0.5,low=0,high=10`, `D=0.5,positive`, `D,scale=log` or `D,prior=normal(0.3, 0.05)`.
+
+    A prior stands last, because it has commas of its own."""
+    text, *prior = (part.strip() for part in _PRIOR.split(text, maxsplit=1))
     name, *rest = (part.strip() for part in text.split(","))
     name, _, start = (part.strip() for part in name.partition("="))
     entry: dict[str, Any] = {"start": _number(start, text)} if start else {}
@@ -142,9 +147,12 @@ def unknown_entry(text: str) -> tuple[str, dict[str, Any]]:
         elif key in ("low", "high"):
             entry[key] = _number(value, text)
         else:
-            raise InputError(f"unknown '{text}' cannot be read; write 'D', 'D=0.5' or 'D=0.5,low=0,high=10'.")
-    if prior:
-        entry["prior"] = prior
+            raise InputError(
+                f"unknown '{text}' cannot be read; write 'D', 'D=0.5', 'D=0.5,low=0,high=10' or, with the prior last, "
+                "'D,prior=normal(0.3, 0.05)'."
+            )
+    if any(prior):
+        entry["prior"] = prior[0]
     return normal(name), entry
 
 

@@ -30,7 +30,9 @@ else:
 
 MISSING = "running on a cluster needs Dask, which is not installed; add it with: pip install napinn[cluster]"
 SECONDS_TO_CONNECT = 15
+"""To a scheduler: enough for a slow network, and no long wait for a wrong address."""
 SECONDS_FOR_THE_WORD = 0.05
+"""That a job waits once it has reported its start, for the report to leave the process; little beside any job."""
 MOST_SUBMISSIONS = 20
 """A bound on the patience with a job that is never heard to start and whose workers die all the same."""
 

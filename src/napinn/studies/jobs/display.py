@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from napinn.studies.jobs.tally import StudySnapshot, duration
+from napinn.data.durations import duration
+from napinn.studies.jobs.tally import StudySnapshot
 
 SECONDS_BETWEEN_LINES = 15.0
 
@@ -68,7 +69,7 @@ def detail(snapshot: StudySnapshot) -> str:
     if snapshot.failed:
         parts.append(f"{snapshot.failed} failed")
     if snapshot.done + snapshot.failed == snapshot.total:
-        return ", ".join([*parts, f"in {duration(snapshot.seconds)}"])
+        return ", ".join([*parts, f"in {duration(snapshot.seconds, tenths=True)}"])
     parts.append(f"{snapshot.running} running")
     if snapshot.seconds_left is not None:
         parts.append(f"{duration(snapshot.seconds_left)} left")

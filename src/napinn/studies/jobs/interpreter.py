@@ -15,7 +15,9 @@ from napinn.studies.jobs.cores import Place
 from napinn.studies.jobs.work import Report, Share
 
 LONGEST_TAIL = 8000
+"""Bytes of standard error that are kept of a process that died: the end of a long traceback fits in."""
 SECONDS_TO_DIE = 5.0
+"""For a process whose pipe has closed, which otherwise ends at once; one that takes longer hangs, and is killed."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,14 @@ class Death:
 
 
 class Interpreter:
-    """Does one request after another until it dies or is killed, and must then be buried.
+    """Does one request after another until it dies or is killed; `reap` must then be called.
 
     All but `kill` belong to one thread; `kill` may come from any, and `perform` then gives nothing.
     """
 
     def __init__(self, place: Place):
         self.born = time.monotonic()
-        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by bury()
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by reap()
         # -P: what lies in the working directory must not shadow a module.
         command = [sys.executable, "-P", "-m", "napinn.studies.jobs.worker", *map(str, place.cores)]
         self.process = subprocess.Popen(

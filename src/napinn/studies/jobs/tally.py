@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from napinn.data.durations import duration
 from napinn.studies.jobs.job import JobOutcome, Status
 
 
@@ -80,11 +81,4 @@ class Tally:
 def line(outcome: JobOutcome) -> str:
     if outcome.status is Status.FAILED:
         return f"{outcome.job.name} failed: {outcome.reason}"
-    return f"{outcome.job.name} done in {duration(outcome.seconds)}"
-
-
-def duration(seconds: float) -> str:
-    if seconds < 100.0:
-        return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60.0)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{outcome.job.name} done in {duration(outcome.seconds, tenths=True)}"

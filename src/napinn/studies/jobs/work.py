@@ -20,7 +20,9 @@ Share = Callable[[float], None]
 """Called by the work at intervals with the share of it that is done, 0 to 1."""
 
 SECONDS_BETWEEN_SHARES = 1.0
+"""Between two that are passed on: a display shows no more, and each takes a message through a pipe or a scheduler."""
 LONGEST_REASON = 400
+"""Characters of the reason why a job failed, which is one line of a display and of a table."""
 HOMES: Mapping[str, str] = {"napinn.experiments.cases:run_case": "napinn.studies.paper.cases:run_case"}
 """By the id of work, where its function is today. An id is part of the key of every finished job, so a function that
 moves keeps its id and gets a line here."""

@@ -1,4 +1,4 @@
-"""The names of the studies, which a mistyped one is compared with before the methods of the studies are made."""
+"""The names of the studies, apart from the studies, so that a mistyped one is refused before JAX is imported."""
 
 from napinn.errors import InputError, nearest
 

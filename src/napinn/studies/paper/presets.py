@@ -1,8 +1,8 @@
 """How much work a study does: `smoke` for seconds, `quick` for a desktop, `paper` as printed.
 
 Everything else is the paper's setting: raw coordinates, collocation on its grid, one rejection cost. A preset sets
-batch sizes and the numbers of steps and seeds. `quick` also leaves out some rejection costs, and `smoke` most of all
-cases and the size of the networks; `napinn reproduce` lists what."""
+batch sizes and the numbers of steps and seeds. `quick` also leaves out some rejection costs, and `smoke` runs one
+benchmark at one outlier ratio with tiny networks; `napinn reproduce` lists what."""
 
 import dataclasses
 import functools

@@ -1,6 +1,6 @@
 """Fit states on disk, so that a killed fit continues bit for bit as if it had not been killed.
 
-The tree of a fit_state is rebuilt from the method, so a file can only fill in numbers: `napinn.storage.checkpoints`
+The tree of a fit state is rebuilt from the method, so a file can only fill in numbers: `napinn.storage.checkpoints`
 reads its arrays, each named by the path of its leaf."""
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def skeleton(
 
 
 def pack(fit_state: FitState, run: str) -> bytes:
-    """A fit_state of the run with this digest as the content of a file."""
+    """A fit state of the run with this digest as the content of a file."""
     header = {
         "run": run,
         "phase": fit_state.phase,
@@ -60,7 +60,7 @@ def pack(fit_state: FitState, run: str) -> bytes:
 
 
 def read(path: Path, run: str, method: Method, first: TrainingState, data: Data) -> FitState:
-    """The fit_state in a file, or an `InputError` if the file is torn, of another kind or of another run."""
+    """The fit state in a file, or an `InputError` if the file is torn, of another kind or of another run."""
     header, arrays = unpacked(path, run)
     with reading(path):
         return _fit_state(path, header, arrays, method, first, data)
@@ -96,12 +96,12 @@ def _fit_state(
 
 
 def latest(folder: Path, run: str, method: Method, first: TrainingState, data: Data) -> FitState | None:
-    """The newest fit_state that can be read; None where there is no checkpoint at all."""
+    """The newest fit state that can be read; None where there is no checkpoint at all."""
     return newest(folder, lambda path: read(path, run, method, first, data))
 
 
 def offer_checkpoint(kept: Checkpoints, fit_state: FitState, run: str) -> None:
-    """Keep a fit_state if it is time to, or a phase has ended, and if it is one to come back to."""
+    """Keep a fit state if it is time to, or a phase has ended, and if it is one to come back to."""
     if (fit_state.course is None or kept.due) and fit_state.sound:
         keep_checkpoint(kept, fit_state, run)
 

@@ -8,10 +8,10 @@ trusted (none), or the absolute misfits of the warm-up, which never give up (muc
 
 import numpy as np
 
+from napinn.diagnostics.correlation import ALL_NOISE, NO_NOISE
+
 MOST = 100_000
 """Readings of a field that are looked at."""
-TRUSTED, DISTRUSTED = 0.2, 0.5
-"""Correlations up to which the likelihood has all of the weight, and from which it has none."""
 
 
 def noise_share(misfits: np.ndarray, places: np.ndarray, owner: np.ndarray) -> float:
@@ -23,7 +23,7 @@ def noise_share(misfits: np.ndarray, places: np.ndarray, owner: np.ndarray) -> f
     # Two standard errors off, so that a handful of readings proves nothing.
     agreement = max(float(signs.mean()) - 2.0 / np.sqrt(signs.size), 0.0)
     correlation = np.sin(0.5 * np.pi * agreement)
-    return float(np.clip((DISTRUSTED - correlation) / (DISTRUSTED - TRUSTED), 0.0, 1.0))
+    return float(np.clip((NO_NOISE - correlation) / (NO_NOISE - ALL_NOISE), 0.0, 1.0))
 
 
 def _agreement(misfits: np.ndarray, places: np.ndarray) -> np.ndarray:

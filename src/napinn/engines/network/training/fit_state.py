@@ -1,7 +1,7 @@
 """A fit as a sequence of states, each of which is enough to continue from.
 
 Being killed and resumed, and meeting a number that is not finite, are then the same thing: training continues
-from an earlier fit_state. After a number that is not finite it does so at a smaller rate, a few times at most."""
+from an earlier state. After a number that is not finite it does so at a smaller rate, a few times at most."""
 
 import logging
 import time
@@ -47,12 +47,13 @@ class FitState:
     slowed: int = 0
     """How often the rate has been lowered."""
     seconds: float = 0.0
+    """Since the fit began, those before it was resumed included."""
     rows: tuple[Row, ...] = ()
     """The history so far."""
     notes: tuple[str, ...] = ()
     """What happened on the way that the user should know."""
     sound: bool = True
-    """Whether this is a fit_state to come back to."""
+    """Whether this is a state to come back to."""
 
 
 Between = Callable[[int, TrainingState], TrainingState]
@@ -62,7 +63,7 @@ Between = Callable[[int, TrainingState], TrainingState]
 def train(
     problem: Problem, method: Method, data: Data, fit_state: FitState, between: Between = lambda number, state: state
 ) -> Iterator[tuple[FitState, Snapshot]]:
-    """The moments after this one, until all phases are done; `GaveUpError` if they cannot be."""
+    """The states after this one, each with its snapshot, until all phases are done; `GaveUpError` if they cannot be."""
     good, began = fit_state, time.perf_counter() - fit_state.seconds
     measured: dict[PhaseKind, float] = {}
     while fit_state.phase < len(method.phases):
@@ -91,11 +92,11 @@ def _phase(
     if fit_state.slowed:
         phase = replace(phase, schedule=Slowed(phase.schedule, SLOWER**fit_state.slowed))
     state = between(number, fit_state.state) if fit_state.course is None else fit_state.state
-    for chunk in run_phase(problem, method, phase, state, data, done, total, course):
+    for chunk in run_phase(problem, method, phase, state, data, done, total, course, began):
         row = chunk.snapshot.row() | ({"rate": SLOWER**fit_state.slowed} if fit_state.slowed else {})
         fit_state = replace(
             fit_state, state=chunk.state, phase=number + chunk.last, course=None if chunk.last else chunk.course,
-            seconds=time.perf_counter() - began, rows=(*fit_state.rows, row), sound=chunk.sound,
+            seconds=chunk.snapshot.seconds, rows=(*fit_state.rows, row), sound=chunk.sound,
         )  # fmt: skip
         yield fit_state, chunk.snapshot
 
@@ -108,14 +109,14 @@ def seconds_left(
     Args:
         method: what is trained with.
         following: the number of the phase that takes the next step, which is this one or the one after it.
-        spent: seconds since training began.
+        spent: seconds since the fit began.
         snapshot: the newest row of the history.
         measured: the time of a step by kind, to which that of this row is added; the first row of a phase is not
             taken, because it holds the time of compiling.
     """
     plan = method.phases
     number = next(place for place, phase in enumerate(plan) if phase.name == snapshot.phase)
-    if snapshot.step > 1.001 * snapshot.steps_a_second * snapshot.seconds:
+    if snapshot.step > snapshot.new_steps:
         measured[plan[number].kind] = 1.0 / snapshot.steps_a_second
     if not measured:
         return None

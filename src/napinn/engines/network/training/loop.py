@@ -92,8 +92,10 @@ def run_phase(
     done: int,
     total: int,
     course: PhaseProgress,
+    fit_began: float,
 ) -> Iterator[Chunk]:
-    """Train one phase from wherever its course stands; `state` is that of the course, or of the phase before.
+    """Train one phase from wherever its course stands; `state` is that of the course, or of the phase before, and
+    `fit_began` is a moment of `time.perf_counter`.
 
     A plain phase weighs readings that were screened out with nothing; for one that has to do with the law there are
     none of them, so that they shape neither law nor gate."""
@@ -122,7 +124,7 @@ def run_phase(
         over = course.pace.over(count, elapsed)
         last = course.step >= phase.steps or over or course.watch.stalled(course.step, numbers.get("held_out"))
         state = after
-        snapshot = _snapshot(problem, phase, state, numbers, course.step, done, total, count, elapsed)
+        snapshot = _snapshot(problem, phase, state, numbers, course.step, done, total, count, elapsed, fit_began)
         yield Chunk(state, course, snapshot, course.level.sound(numbers["total"]), last)
 
 
@@ -136,6 +138,7 @@ def _snapshot(
     total: int,
     count: int,
     elapsed: float,
+    fit_began: float,
 ) -> Snapshot:
     unknowns = {name: float(value) for name, value in unknown_values(problem, state.learned).items()}
     gate: dict[str, float] = {}
@@ -146,7 +149,10 @@ def _snapshot(
             "scale": float(jnp.mean(state.law.standard.scale)),
             "noise_share": float(state.law.noise_share),
         }
-    return Snapshot(phase.name, step, phase.steps, done + step, total, losses, unknowns, gate, elapsed, count / elapsed)
+    return Snapshot(
+        phase.name, step, phase.steps, done + step, total, losses, unknowns, gate,
+        time.perf_counter() - fit_began, count / elapsed, new_steps=count,
+    )  # fmt: skip
 
 
 def screened(phase: Phase, state: TrainingState, data: Data) -> TrainingState:
@@ -193,7 +199,8 @@ def chunk_runner(problem: Problem, method: Method, phase: Phase) -> Runner:
     """A function that runs some steps: the state after them, mean losses, and whether every number is finite.
 
     Fits of one problem by one method share its program, so that only the first of several seeds has to compile; and so
-    do phases that differ in their length, rate or equation_factors alone, and methods that differ in their phases."""
+    do phases that differ in their length, their rate or the factors of their equations alone, and methods that differ
+    in their phases."""
     # None of these is part of the program.
     parts = replace(method, phases=(), minutes=None, log_every=1, rejection=RelativeCost(), held_out=0.0, sensors=None)
     bare = replace(

@@ -137,7 +137,7 @@ class Method(Recipe):
     """Above zero, every step draws the network's weights from their posterior and pays this for straying from the
     prior."""
     held_out: float = 0.0
-    """StepSchedule of the readings that only judge: they are never trained on."""
+    """Share of the readings that only judge: they are never trained on."""
     minutes: float | None = None
     """Budget of time; the last phases are shortened to keep it."""
     log_every: int = 100

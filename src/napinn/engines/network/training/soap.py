@@ -1,7 +1,7 @@
 """SOAP: Adam in the slowly turning eigenbasis of Shampoo's preconditioner (Vyas et al. 2024).
 
 For a weight matrix with gradient G, running averages of G Gᵀ and Gᵀ G give two bases in which the gradient's entries
-are nearly uncorrelated; Adam's division by the root of the second fit_state is then close to what a full-matrix method
+are nearly uncorrelated; Adam's division by the root of the second moment is then close to what a full-matrix method
 would do. The bases follow by one step of orthogonal iteration every few steps, which costs a thin QR and no
 eigendecomposition. Arrays that are not matrices (biases, coefficients, the gate) get plain Adam.
 
