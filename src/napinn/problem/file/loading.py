@@ -86,7 +86,10 @@ def _check_tokens(text: str, path: Path) -> None:
             raise InputError(f"{path} uses a YAML alias (*name); write the entry out.")
         if isinstance(token, yaml.TagToken):
             # The constructors of some tags fail on wrong text with exceptions of any kind.
-            raise InputError(f"{path}, line {token.start_mark.line + 1} has a YAML tag (!name); write the value alone.")
+            line = token.start_mark.line + 1
+            raise InputError(
+                f"{path} is not valid YAML for a problem: line {line} has a tag (!name); write the value alone."
+            )
         depth += isinstance(token, OPENING) - isinstance(token, CLOSING)
         if depth > DEEPEST:
             raise InputError(f"{path} nests entries more than {DEEPEST} levels deep, the limit for a problem file.")
