@@ -25,11 +25,12 @@ import numpy as np
 
 from napinn.data.readings import read_table
 from napinn.engines.splines import system as systems
+from napinn.engines.splines.bisection import WORTH_MARKING, _inner_variation
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.descent import WORTH_MARKING, Point, _inner_variation, noise_levels, settle
 from napinn.engines.splines.equation_units import measured_units
 from napinn.engines.splines.learning import learn_law
 from napinn.engines.splines.matrix_free import Iterative, Preconditioner
+from napinn.engines.splines.points import Point, noise_levels, settle
 from napinn.engines.splines.sizes import natural_sizes
 from napinn.engines.splines.smoothing import FIRST_ROUGHNESS_WEIGHT, first_space, smoothed
 from napinn.engines.splines.state import State

@@ -9,9 +9,9 @@ import pytest
 import napinn
 from napinn.data.readings import Readings, read_table
 from napinn.diagnostics.sensors import judge_sensors, suspects
-from napinn.engines.splines.descent import settle
 from napinn.engines.splines.engine import Engine
 from napinn.engines.splines.equation_units import measured_units
+from napinn.engines.splines.points import settle
 from napinn.engines.splines.screening import SensorJudge
 from napinn.engines.splines.smoothing import choose_start
 from napinn.engines.splines.starts import SETTLED_PRICE, Attempt

@@ -8,9 +8,10 @@ import pytest
 
 from napinn import Problem, Unknown, read_table
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.descent import MOST_SPENT, PRECISION_LOST, point_of, precision_lost, with_noise_level
+from napinn.engines.splines.descent import PRECISION_LOST, precision_lost
 from napinn.engines.splines.doubts import FAR_FROM_BOUND, DoubtKind, doubts_of
 from napinn.engines.splines.equation_units import measured_units
+from napinn.engines.splines.points import MOST_SPENT, point_of, with_noise_level
 from napinn.engines.splines.smoothing import Start, first_space
 from napinn.engines.splines.solver import solve
 from napinn.engines.splines.state import State

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from napinn import Problem, Unknown, read_table
+from napinn.engines.splines.bisection import SMALLEST_CELL, wide_enough
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.descent import SMALLEST_CELL, wide_enough
 from napinn.engines.splines.equation_units import measured_units
 from napinn.engines.splines.normal_equations import LOCATION_PRIOR, _weight, evaluate, linearise
 from napinn.engines.splines.smoothing import first_space

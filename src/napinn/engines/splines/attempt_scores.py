@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from napinn.engines.splines.descent import SMALLEST_NOISE
 from napinn.engines.splines.journal import Level
+from napinn.engines.splines.points import SMALLEST_NOISE
 
 FAULT_KINDS, FAULT_PARAMETERS = 7, 3
 """What a faulty sensor costs in nats, as BIC counts: which one it is, of which kind (offset, step, drift, gain, stuck,

@@ -14,13 +14,13 @@ from napinn.engines.request import Request
 from napinn.engines.snapshot import Snapshot
 from napinn.engines.spline_limits import check_splines
 from napinn.engines.splines.cost import TooSlowError
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.discrepancy import discrepancy_of
 from napinn.engines.splines.engine import Engine, Fit, estimated_seconds
 from napinn.engines.splines.finish import fitted_model, judged, reliabilities
 from napinn.engines.splines.journal import Journal, Level
 from napinn.engines.splines.method import Splines
 from napinn.engines.splines.model import SplineModel, restored, restored_spread
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.priors import PriorRole, prior_roles
 from napinn.engines.splines.profiling import profiles_of
 from napinn.engines.splines.screening import SensorJudge

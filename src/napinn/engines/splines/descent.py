@@ -4,48 +4,25 @@ The tolerance ε of the equations falls in steps. With enough cells their cost f
 mesh is at fault and not the readings, and cells are bisected. A refinement is kept only if it pays: cells also give the
 readings freedom, which is charged."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
 import numpy as np
 
+from napinn.engines.splines.bisection import bisected, marks_of
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import LOOP, Journal, Level, recalled
-from napinn.engines.splines.roughness import chosen_roughness_weights
-from napinn.engines.splines.solver import Solution, solve, spent
+from napinn.engines.splines.points import MOST_SPENT, Point, Watch, point_of, settle, with_noise_level
+from napinn.engines.splines.solver import solve
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.field.splines.banded import NotPositiveError
-from napinn.noise.laws import deviation
-from napinn.noise.mixture import Mixture
 
 FALL = 10**0.5
 """The factor between two tolerances."""
-SETTLING_ROUNDS, SETTLED = 3, 0.02
-"""The noise level is estimated again until it moves by less than this share."""
-STIFF_AS_BEFORE = 0.3
-"""The change of the logarithm of a roughness weight that moves a function by less than its error."""
-SMALLEST_NOISE = 1e-4
-"""Of the size of a field."""
-MOST_QUIETER = 0.25
-"""Of the noise level so far, below which the next estimate does not fall: a field that happens to pass through readings
-at one step must not set a level that keeps it there. A level that is really lower is reached in a few estimates."""
-MOST_SPENT = 0.5
-"""Share of the readings that parameters may use up before misfits no longer tell the noise level."""
 TOO_NOISY = 1.1
 """A noise level above this many times the least so far says that the field no longer follows the readings."""
 ACCEPTED_COST = {1: 0.02, 2: 0.3, 3: 0.3}
 """Nats, by the number of axes, below which the equations are as good as met."""
 LOOSEST_REFINED = 0.2
 """Above this tolerance residuals are meant to be large, so nothing is refined for them."""
-MARKED = 0.8
-"""Cells that hold this share of the residual's variation inside cells are bisected."""
-SMALLEST_CELL = 1e-5
-"""Of an axis: narrower cells are not bisected. An observable that is no derivative may bend beside a reading at a cost
-that falls with the width of the bend, so that halving its cell always pays; and rounding grows with the inverse
-square of the width."""
-WORTH_MARKING = {1: 0.2, 2: 0.2, 3: 0.5}
-"""An axis is refined if its share of that variation is at least this part of the largest."""
 REFINED_STEPS = {1: 24, 2: 24, 3: 8}
 """Steps on a refined mesh before it is compared with the coarser one, by the number of axes. A pulse on a mesh that was
 too coarse for it moves far: after eight steps in one dimension and time, refinements were undone that pay."""
@@ -87,121 +64,6 @@ matrix, which grows with the fourth to eighth power of the number of cells."""
 CALM_BELOW, CALM_MOVE, CALM_CHANGE = 0.02, 0.1, 0.1
 """Descent ends early after two tolerances below the first at which unknowns moved by less than a tenth of their
 standard errors, and these by less than a tenth of themselves."""
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A solution, and how much of the readings its parameters use up."""
-
-    solution: Solution
-    parameters: float
-    share: float
-    shares: np.ndarray
-    """Of the readings of each measured field."""
-
-    @property
-    def state(self) -> State:
-        return self.solution.state
-
-    @property
-    def system(self) -> System:
-        return self.solution.system
-
-    @property
-    def equation_cost(self) -> float:
-        return self.solution.value.equation_cost
-
-    @property
-    def tolerance(self) -> float:
-        return self.solution.tolerance
-
-    @property
-    def errors(self) -> np.ndarray:
-        """Standard errors of the unknowns."""
-        return self.solution.errors
-
-    @property
-    def level(self) -> Level:
-        """What the next stage gets."""
-        return Level(
-            self.system,
-            self.state,
-            self.tolerance,
-            self.equation_cost,
-            self.parameters,
-            self.share,
-            self.errors,
-        )
-
-
-Watch = Callable[[Point, str], None]
-"""Gets every point of a descent, with a word on what happened there."""
-
-
-def point_of(solution: Solution) -> Point:
-    parameters, readings = spent(solution)
-    total = float(parameters.sum())
-    shares = np.clip(parameters / np.maximum(readings, 1.0), 0.0, 1.0)
-    return Point(solution, total, total / max(float(readings.sum()), 1.0), shares)
-
-
-def noise_levels(system: System, state: State) -> np.ndarray:
-    """The deviation of the misfits of each measured field; of few readings, one for all, in units of the field."""
-    task, misfit = system.task, system.misfits(state.coefficients) - state.offsets[system.scatter]
-    scale, group = task.noise_unit, task.scatters.group
-    if task.few:
-        relative = misfit / scale[system.scatter]
-        found = np.array([_deviation(relative[system.group == number]) for number in range(task.groups)])[group]
-    else:
-        found = np.array([_deviation(misfit[system.scatter == number]) for number in range(len(scale))]) / scale
-    return np.maximum(found, SMALLEST_NOISE) * scale
-
-
-def _deviation(misfit: np.ndarray) -> float:
-    return deviation(misfit) if misfit.size else 0.0
-
-
-def with_noise_level(point: Point) -> Point:
-    """The point with the noise level of its misfits, corrected for the parameters spent; a learned law keeps its.
-
-    A field whose readings are used up keeps its level: its misfits are small because the splines pass through the
-    readings, and a level that followed them would make it pass through ever more closely. Unknown functions get the
-    roughness weight that goes with the level so far."""
-    if point.system.task.curves:
-        state = replace(point.state, roughness_weight=chosen_roughness_weights(point.solution))
-        point = replace(point, solution=replace(point.solution, state=state))
-    state = point.state
-    learned = np.array([isinstance(law, Mixture) for law in state.laws])[point.system.task.scatters.group]
-    if learned.all() or point.share >= MOST_SPENT:
-        return point
-    shares = np.full_like(point.shares, point.share) if point.system.task.few else point.shares
-    sigma = noise_levels(point.system, state) / np.sqrt(1.0 - np.minimum(shares, MOST_SPENT))
-    kept = learned | (shares >= MOST_SPENT)
-    state = replace(state, sigma=np.where(kept, state.sigma, np.maximum(sigma, MOST_QUIETER * state.sigma)))
-    return replace(point, solution=replace(point.solution, state=state))
-
-
-def settle(system: System, state: State, tolerance: float, least: Units) -> Point:
-    """Solutions and noise levels in turn, until the noise level no longer changes."""
-    units = measured_units(system, state, least)
-    point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
-    for _ in range(SETTLING_ROUNDS - 1):
-        if np.all(np.abs(point.state.sigma / state.sigma - 1.0) < SETTLED) and _as_stiff(point.state, state):
-            break
-        state = point.state
-        point = with_noise_level(point_of(solve(system, units, tolerance, state, steps=8)))
-    return point
-
-
-def _as_stiff(state: State, before: State) -> bool:
-    """Whether unknown functions are about as stiff as before."""
-    return bool(np.allclose(np.log(state.roughness_weight), np.log(before.roughness_weight), atol=STIFF_AS_BEFORE))
-
-
-def rebuilt(level: Level, least: Units) -> Point:
-    """The point of a level, with its factorisation."""
-    units = measured_units(level.system, level.state, least)
-    return point_of(solve(level.system, units, level.tolerance, level.state, steps=0))
 
 
 class Descent:
@@ -363,67 +225,3 @@ def _stands_still(before: Level, after: Level) -> bool:
         return True
     changed = np.abs(after.errors / before.errors - 1.0)
     return bool(np.nanmax(moved) < CALM_MOVE and np.nanmax(changed, initial=0.0) < CALM_CHANGE)
-
-
-def bisected(point: Point | Level, wanted: list[np.ndarray], most: int) -> tuple[System | None, State]:
-    """The system and state on the refined mesh, with at most `most` coefficients; no system where nothing fits.
-
-    Where not all that is wanted fits, the axis that gains least is left as it is, and then half of the cells."""
-    space, wanted = point.system.space, [along.copy() for along in wanted]
-    while any(along.any() for along in wanted):
-        finer = space.bisected([along > 0.0 for along in wanted])
-        if finer.size <= most:
-            coefficients = space.prolonged(point.state.coefficients, finer)
-            return point.system.on(finer), replace(point.state, coefficients=coefficients)
-        _want_less(wanted)
-    return None, point.state
-
-
-def _want_less(wanted: list[np.ndarray]) -> None:
-    """Leave out the marked axis whose cells vary least; of a single axis, the half of the cells that vary least."""
-    marked = [along for along in wanted if along.any()]
-    least = min(marked, key=lambda along: float(along.sum()))
-    if len(marked) > 1:
-        least[:] = 0.0
-    else:
-        order = np.argsort(-least)
-        least[order[int(np.count_nonzero(least)) // 2 :]] = 0.0
-
-
-def marks_of(point: Point) -> list[np.ndarray]:
-    """For each axis and cell: how much residuals vary inside the cell along the axis, which finer cells remove; 0 for
-    cells that are not worth it."""
-    system, dimensions = point.system, point.system.task.dimensions
-    variation = _inner_variation(point)
-    largest = max(float(along.sum()) for along in variation)
-    marks = []
-    for axis, along in enumerate(variation):
-        position = system.space.order.index(axis)
-        share = along.sum(axis=tuple(other for other in range(dimensions) if other != position))
-        share = np.where(wide_enough(system.space.axes[axis].breaks), share, 0.0)
-        marked = np.zeros(len(share))
-        if share.sum() > WORTH_MARKING[dimensions] * largest:
-            order = np.argsort(-share)
-            count = int(np.searchsorted(np.cumsum(share[order]) / share.sum(), MARKED)) + 1
-            marked[order[:count]] = share[order[:count]]
-        marks.append(marked)
-    return marks
-
-
-def wide_enough(breaks: np.ndarray) -> np.ndarray:
-    """Which cells of an axis may be bisected."""
-    return np.diff(breaks) >= SMALLEST_CELL * (breaks[-1] - breaks[0])
-
-
-def _inner_variation(point: Point) -> list[np.ndarray]:
-    """By axis, and for every cell: how much squared residuals vary inside the cell along that axis."""
-    system, dimensions = point.system, point.system.task.dimensions
-    found = [np.zeros(system.grid.cell_shape) for _ in range(dimensions)]
-    inside = tuple(range(dimensions, 2 * dimensions))
-    parts = zip(point.solution.value.residuals, point.solution.units.equations, system.equation_weights, strict=True)
-    for residual, unit, weight in parts:
-        relative = system.grid.folded(np.sqrt(weight) * residual.value / unit)
-        for position, axis in enumerate(system.space.order):
-            mean = relative.mean(axis=dimensions + position, keepdims=True)
-            found[axis] = found[axis] + ((relative - mean) ** 2).sum(axis=inside)
-    return found

@@ -14,12 +14,12 @@ import numpy as np
 
 from napinn.diagnostics.uncertainty.groups import groups_of
 from napinn.engines.splines.cost import TooSlowError
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.engine import Engine
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.finish import fitted_model
 from napinn.engines.splines.held_out import held_out_log_densities
 from napinn.engines.splines.model import SplineModel
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.rebuilding import rebuilt_fit
 from napinn.engines.splines.screening import SensorJudge
 from napinn.engines.splines.solver import Solution, solve

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.diagnostics.correlation import nearest_pairs, signs_of
-from napinn.engines.splines.descent import MOST_SPENT, Point
 from napinn.engines.splines.journal import Level
+from napinn.engines.splines.points import MOST_SPENT, Point
 from napinn.engines.splines.smoothing import Start
 
 ALIKE = 0.3

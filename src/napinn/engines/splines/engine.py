@@ -5,24 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from napinn.engines.splines.bisection import bisected, marks_of
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.descent import (
-    FALL,
-    FIELD_STEPS,
-    STIFF_AS_BEFORE,
-    Descent,
-    Point,
-    bisected,
-    marks_of,
-    point_of,
-    precision_lost,
-    rebuilt,
-    with_noise_level,
-)
+from napinn.engines.splines.descent import FALL, FIELD_STEPS, Descent, precision_lost
 from napinn.engines.splines.doubts import Doubt
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import Journal, Level, recalled
 from napinn.engines.splines.learning import learn_law
+from napinn.engines.splines.points import STIFF_AS_BEFORE, Point, point_of, rebuilt, with_noise_level
 from napinn.engines.splines.screening import SensorJudge, screened
 from napinn.engines.splines.smoothing import Start, choose_start, first_space
 from napinn.engines.splines.solver import solve

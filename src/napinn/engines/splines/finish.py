@@ -9,7 +9,6 @@ import numpy as np
 from napinn.data.robust import NEGLIGIBLE
 from napinn.diagnostics.correlation import ALL_NOISE, NO_NOISE
 from napinn.diagnostics.status import judge_fit
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.doubts import DoubtKind, sign_agreement
 from napinn.engines.splines.engine import Fit
 from napinn.engines.splines.equation_units import measured_units
@@ -17,6 +16,7 @@ from napinn.engines.splines.journal import Level
 from napinn.engines.splines.law_check import doubt_of_law
 from napinn.engines.splines.missing_terms import doubt_of_terms
 from napinn.engines.splines.model import SplineModel
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.priors import PriorRole
 from napinn.engines.splines.uncertainty import found_functions
 from napinn.noise.mixture import Mixture, few_readings_law

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.equation_units import Units
 from napinn.engines.splines.held_out import border_rows
 from napinn.engines.splines.learning import LEARNERS, LEAST_FLOOR, field_error, learn_law
 from napinn.engines.splines.missing_terms import beyond_noise
+from napinn.engines.splines.points import Point
 from napinn.noise.mixture import BULK, Mixture, few_readings_law, learn_mixture
 from napinn.results.intervals import Interval
 

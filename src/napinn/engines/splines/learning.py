@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from napinn.engines.splines.descent import Point, Watch, point_of
 from napinn.engines.splines.equation_units import Units, measured_units
+from napinn.engines.splines.points import Point, Watch, point_of
 from napinn.engines.splines.solver import solve
 from napinn.noise.kernels import learn_kernels
 from napinn.noise.mixture import Mixture, learn_mixture

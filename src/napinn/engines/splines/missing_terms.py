@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.equation_units import Units, measured_units
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.solver import Solution, solve
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System

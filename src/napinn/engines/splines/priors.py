@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from napinn.engines.splines.cost import TooSlowError
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.engine import Engine, Fit
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.screening import SensorJudge
 from napinn.engines.splines.uncertainty import noise_precision
 from napinn.field.splines.banded import NotPositiveError

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from napinn.diagnostics.sensors import judge_sensors, stuck_readings, suspects
-from napinn.engines.splines.descent import Point, settle
 from napinn.engines.splines.equation_units import Units
+from napinn.engines.splines.points import Point, settle
 from napinn.engines.splines.task import Task
 from napinn.results.verdicts import left_out
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from napinn.engines.splines.cost import Meter, band_seconds, reading_seconds
-from napinn.engines.splines.descent import SMALLEST_NOISE
+from napinn.engines.splines.points import SMALLEST_NOISE
 from napinn.engines.splines.reading_rows import ReadingRows
 from napinn.engines.splines.task import Task
 from napinn.field.splines.axis import Axis, uniform_axis

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from napinn.engines.splines.descent import Point
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.uncertainty import found_functions
 from napinn.engines.splines.unknown_functions import AddedSource, tree_of
 from napinn.field.splines.functions import nodes_of

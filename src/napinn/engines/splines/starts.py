@@ -7,10 +7,11 @@ import numpy as np
 
 from napinn.engines.splines.attempt_scores import likeliest
 from napinn.engines.splines.cost import Meter
-from napinn.engines.splines.descent import Descent, Point, Watch
+from napinn.engines.splines.descent import Descent
 from napinn.engines.splines.doubts import Doubt, doubts_of
 from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.journal import Journal, Level
+from napinn.engines.splines.points import Point, Watch
 from napinn.engines.splines.roughness import FIRST_OF_SHRUNK
 from napinn.engines.splines.sizes import box_sizes, first_of_curve, natural_sizes
 from napinn.engines.splines.smoothing import Start, finest, first_space, sharper, smooth_values, smoothed

@@ -16,11 +16,11 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from napinn.diagnostics.uncertainty.groups import groups_of
-from napinn.engines.splines.descent import Point
 from napinn.engines.splines.held_out import border_rows
 from napinn.engines.splines.journal import Level
 from napinn.engines.splines.learning import LEARNERS, LEAST_FLOOR, field_error
 from napinn.engines.splines.model import SplineSpread
+from napinn.engines.splines.points import Point
 from napinn.engines.splines.unknown_functions import Curve
 from napinn.noise.laws import Law
 from napinn.noise.mixture import Mixture

@@ -33,8 +33,7 @@ from napinn.problem.equations.tree import (
     derivatives,
 )
 
-LONGEST_TEXT = 20_000
-DEEPEST_NESTING = 60
+LONGEST_TEXT, DEEPEST_NESTING = 20_000, 60
 HIGHEST_ORDER = 6
 """Of a derivative. Each order nests one more derivative of the network, and the program grows severalfold with it: one
 step of order six takes half a minute to compile, of order eight minutes. Equations of physics stop at four, or at six
@@ -326,10 +325,8 @@ class _Reader:
         if name in AVERAGES:
             raise InputError(f"{self.where}: '{name}' is allowed only in an observable, and not inside another mean.")
         if name not in FUNCTIONS:
-            known = [*FUNCTIONS, "d", *self.averages]
-            raise InputError(
-                f"{self.where}: '{name}' is not a known function; {self._as_product(name) or nearest(name, known)}"
-            )
+            instead = self._as_product(name) or nearest(name, [*FUNCTIONS, "d", *self.averages])
+            raise InputError(f"{self.where}: '{name}' is not a known function; {instead}")
         if len(arguments) != ARITY[name]:
             raise InputError(f"{self.where}: '{name}' takes {ARITY[name]} argument(s), not {len(arguments)}.")
         return Call(name, tuple(self.read(argument, depth + 1) for argument in arguments))
