@@ -36,10 +36,10 @@ def rows(preset: str, study: str, **chosen: Any) -> pd.DataFrame:
     return table
 
 
-def number(preset: str, study: str, label: str, benchmark: str, ratio: float, digits: int = 3) -> str:
+def number(preset: str, study: str, label: str, benchmark: str, ratio: float, **chosen: Any) -> str:
     """Mean rMSE over seeds, with its deviation where there are several; a dash where there is none."""
-    found = rows(preset, study, label=label, benchmark=benchmark, ratio=ratio)
-    return spread(found["rmse"], digits) or "–"
+    found = rows(preset, study, label=label, benchmark=benchmark, ratio=ratio, **chosen)
+    return spread(found["rmse"]) or "–"
 
 
 def unknown(found: pd.DataFrame, name: str) -> float:
@@ -96,6 +96,10 @@ def main_at_three_ratios() -> Iterator[str]:
             )
 
 
+PARTS = (("staged", "unstaged", "na_pinn, no stages"), ("scale", "per_batch", "na_pinn, scale of each batch"))
+"""Of naPINN, which two studies change: the study, its label, and a title."""
+
+
 def full_budget() -> Iterator[str]:
     """Every method of the main study that was run with all of the paper's steps."""
     found = rows("paper", "main", ratio=0.15)
@@ -103,12 +107,13 @@ def full_budget() -> Iterator[str]:
     named = [name for name in TITLES if (found["benchmark"] == name).any()]
     yield "| rMSE, 30,000 steps | " + " | ".join(f"{TITLES[name]} | paper" for name in named) + " |"
     yield "|---" * (2 * len(named) + 1) + "|"
-    for label in dict.fromkeys(found["label"]):
+    shown = [("main", label, label) for label in dict.fromkeys(found["label"])]
+    for study, label, title in (*shown, *PARTS):
         cells = []
         for name in named:
-            printed = paper().get(("main", label, name, 0.15, "rmse"))
-            cells += [number("paper", "main", label, name, 0.15), "–" if printed is None else f"{printed:.3f}"]
-        yield f"| {label} | " + " | ".join(cells) + " |"
+            printed = paper().get((study, label, name, 0.15, "rmse"))
+            cells += [number("paper", study, label, name, 0.15), "–" if printed is None else f"{printed:.3f}"]
+        yield f"| {title} | " + " | ".join(cells) + " |"
 
 
 def instants() -> Iterator[str]:
@@ -123,9 +128,15 @@ def instants() -> Iterator[str]:
         yield f"| {label}, {100 * float(str(ratio)):g} % | " + " | ".join(cells) + " |"
 
 
+VARIANTS = (
+    ("--law-scale 0.594", "noise_laws"), ("--law-scale 0.847", "noise_laws"), ("--posterior-start 0.0067", "main"),
+)  # fmt: skip
+"""Options of `napinn reproduce` that the paper leaves open, and the study that was run with each."""
+
+
 def options() -> Iterator[str]:
     """What each choice that the paper leaves open would explain."""
-    yield "| option | Allen–Cahn or λ–ω | paper | usual | with the option |"
+    yield "| option | what | paper | usual | with the option |"
     yield "|---|---|---|---|---|"
     missed, alarms = (
         f"{paper()['confusion', OURS, 'allen_cahn', 0.1, key]:.0f}" for key in ("outlier_accepted", "normal_rejected")
@@ -136,13 +147,14 @@ def options() -> Iterator[str]:
         cells.append(f"{counts['accepted']['outlier']}; {counts['rejected']['normal']}")
     what = "Allen–Cahn, 10 %: outliers missed; false alarms"
     yield f"| `--outliers additive` | {what} | {missed}; {alarms} | " + " | ".join(cells) + " |"
-    scaled = rows("quick-law-scale-0.594", "noise_laws")
-    for label in scaled["label"]:
-        place = ("reaction_diffusion", 0.15)
-        printed = paper()["noise_laws", label, *place, "rmse"]
-        pair = [number(preset, "noise_laws", label, *place) for preset in ("quick", "quick-law-scale-0.594")]
-        what = f"λ–ω, 15 %: rMSE of {label.replace('@', ', ')}"
-        yield f"| `--law-scale 0.594` | {what} | {printed:.3f} | " + " | ".join(pair) + " |"
+    for option, study in VARIANTS:
+        folder = "quick-" + option.removeprefix("--").replace(" ", "-")
+        for _, row in rows(folder, study).iterrows():
+            label, place = row["label"], (row["benchmark"], row["ratio"])
+            printed = paper()[study, label, *place, "rmse"]
+            pair = [number(preset, study, label, *place, seed=row["seed"]) for preset in ("quick", folder)]
+            what = f"{TITLES[place[0]]}, {100 * place[1]:g} %: rMSE of {label.replace('@', ', ')}"
+            yield f"| `{option}` | {what} | {printed:.3f} | " + " | ".join(pair) + " |"
 
 
 def training_cost() -> Iterator[str]:
