@@ -332,6 +332,19 @@ def test_a_matlab_file_cut_anywhere_is_refused_or_holds_whole_arrays():
         assert all(array.shape == (1, 5) for array in found.values())
 
 
+@pytest.mark.parametrize("row", ["0 1.97", "0   -2e-3"])
+def test_rows_that_are_separated_otherwise_than_the_header_are_refused(tmp_path, row):
+    (tmp_path / "r.csv").write_text("t,u\n" + f"{row}\n" * 4)
+    with pytest.raises(InputError, match=r"r\.csv, row 2: .* is one cell, and the header has 2; separate the rows"):
+        read_file(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("row", ["2024-03-01 12:30", "0.5"])
+def test_a_first_column_alone_is_no_row_without_separators(tmp_path, row):
+    (tmp_path / "r.csv").write_text("t,u\n" + f"{row},\n" * 4)
+    assert len(read_file(tmp_path / "r.csv").table) == 4
+
+
 def test_comments_above_the_header_are_skipped_and_said(tmp_path):
     path = tmp_path / "logger.csv"
     path.write_text("# station: 3\n# made by a logger; 2024\nt;u\n0;1,5\n1;2,5\n", encoding="utf-8")

@@ -21,6 +21,8 @@ LONGEST_HEADER = 10_000_000
 _FORMULA = re.compile(r"'*[=+\-@]")
 _ESCAPED = r"^'('*[=+\-@])"
 """A cell that would be run has an apostrophe put before it, and one that looks so escaped already one more."""
+_SEVERAL_CELLS = re.compile(r".*\S[\s;,|]+[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
+"""Text that ends in a number behind what may separate cells; a date with a time of day does not."""
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
@@ -113,6 +115,7 @@ def _with_header(path: Path, rows: pd.DataFrame, below: int) -> pd.DataFrame:
         raise InputError(
             f"{path} has no header: its first row holds numbers only; write the names of the columns above it, as t,u."
         )
+    _check_separated(path, table)
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         twice = (
@@ -120,6 +123,17 @@ def _with_header(path: Path, rows: pd.DataFrame, below: int) -> pd.DataFrame:
         )
         raise InputError(f"{path} has {twice}.")
     return table
+
+
+def _check_separated(path: Path, table: pd.DataFrame) -> None:
+    """Refuse rows that are separated otherwise than the header, so that each is one cell."""
+    first, others = table.iloc[:, 0].fillna("").str.strip(), table.iloc[:, 1:].fillna("")
+    whole = first[first.str.fullmatch(_SEVERAL_CELLS)]
+    if others.shape[1] and not whole.empty and (others == "").all(axis=None):
+        raise InputError(
+            f"{path}, row {whole.index[0] + 2}: '{whole.iloc[0][:40]}' is one cell, and the header has "
+            f"{table.shape[1]}; separate the rows as the header is separated."
+        )
 
 
 def _irregular(error: pd.errors.ParserError) -> str:
