@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from napinn.data.formats import read_csv
-from napinn.data.readings import Columns, check_inside, order_axis, read_table, time_axis
+from napinn.data.readings import Columns, check_inside, distinct_digits, order_axis, read_table, time_axis
 from napinn.errors import InputError
 
 WIDE = "sensor,x,t,u,v\na,0,0,1,10\na,0,1,2,20\nb,1,0,3,30\n"
@@ -180,3 +180,9 @@ def test_four_hundred_damaged_tables_are_each_read_or_refused_in_a_sentence(tmp_
             said = str(error)
         assert len(said.splitlines()) == 1
     assert 100 < refused < 400
+
+
+def test_numbers_are_written_with_enough_digits_to_distinguish_them():
+    assert distinct_digits(0.0, 3.14159265, fewest=4) == ["0", "3.142"]
+    assert distinct_digits(2_460_000.0, 2_460_003.0, fewest=4) == ["2460000", "2460003"]
+    assert distinct_digits(1.0, 1.0) == ["1", "1"]

@@ -11,7 +11,7 @@ from napinn.cli.choice import Choice
 from napinn.cli.console import Console
 from napinn.cli.exit_codes import EXIT_BAD_INPUT
 from napinn.data.durations import duration
-from napinn.data.readings import Readings
+from napinn.data.readings import Readings, distinct_digits
 from napinn.diagnostics.preflight import Finding, Weight, inspect_problem, inspect_readings
 from napinn.engines.base import estimate
 from napinn.engines.catalogue import METHODS
@@ -285,4 +285,4 @@ def _beforehand(unknown: Unknown) -> str:
 
 
 def _span(pair: list[float]) -> str:
-    return f"{pair[0]:.4g} … {pair[1]:.4g}"
+    return " … ".join(distinct_digits(*pair, fewest=4))

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from napinn.cli.console import Console
 from napinn.data.paths import PROBLEM_FILES
-from napinn.data.readings import Columns
+from napinn.data.readings import Columns, distinct_digits
 from napinn.errors import InputError
 from napinn.problem import Problem
 from napinn.problem.file import Inputs, ProblemTexts, check_in_box, read_inputs
@@ -60,7 +60,9 @@ def deduced(problem: Problem, columns: Columns) -> str:
         unit = f", in {columns.clocks[name].unit} since the first reading" if name in columns.clocks else ""
         return (f", column '{columns.of(name)}'" if columns.of(name) != name else "") + unit
 
-    axes = [f"{name} ({low:g} to {high:g}{column(name)})" for name, (low, high) in problem.coordinates.items()]
+    axes = [
+        f"{name} ({' to '.join(distinct_digits(*span))}{column(name)})" for name, span in problem.coordinates.items()
+    ]
     fields = [f"{name} ({column(name)[2:]})" if column(name) else name for name in problem.fields]
     parts = [f"coordinates {', '.join(axes)}", f"measured {', '.join(fields)}"]
     if columns.sensor != Columns().sensor:

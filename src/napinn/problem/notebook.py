@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from napinn.data import markup
+from napinn.data.readings import distinct_digits
 
 if TYPE_CHECKING:
     from napinn.problem.problem import Problem
@@ -12,10 +13,7 @@ def as_html(problem: "Problem") -> str:
     """The equations, and tables of what they are about.
 
     :param problem: The problem to show."""
-    axes = [
-        (name, f"{low:g}", f"{high:g}", problem.units.get(name, ""))
-        for name, (low, high) in problem.coordinates.items()
-    ]
+    axes = [(name, *distinct_digits(*span), problem.units.get(name, "")) for name, span in problem.coordinates.items()]
     kinds = [*((name, "measured") for name in problem.fields), *((name, "hidden") for name in problem.hidden)]
     fields = [(name, kind, problem.units.get(name, "")) for name, kind in kinds]
     bounds = [

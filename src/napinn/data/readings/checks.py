@@ -34,9 +34,9 @@ def outside(points: np.ndarray, lows: Sequence[float], highs: Sequence[float]) -
     return (points < low - slack) | (points > high + slack)
 
 
-def distinct_digits(*numbers: float) -> list[str]:
-    """Numbers in the fewest digits, from six on, that show which of them differ."""
-    written = ([f"{number:.{digits}g}" for number in numbers] for digits in range(6, 18))
+def distinct_digits(*numbers: float, fewest: int = 6) -> list[str]:
+    """Numbers in the fewest digits, from `fewest` on, that show which of them differ."""
+    written = ([f"{number:.{digits}g}" for number in numbers] for digits in range(fewest, 18))
     return next(each for each in written if len(set(each)) >= len(set(numbers)))
 
 
