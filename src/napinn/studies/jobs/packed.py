@@ -52,7 +52,7 @@ def pack(folder: Path, outcomes: dict[str, dict[str, Any]]) -> int:
     with held(folder):
         known = _known(path)
         for name, content in outcomes.items():
-            texts = {key: json.dumps(content[key], ensure_ascii=False, sort_keys=True) for key in ("row", "payload")}
+            texts = {key: json.dumps(content[key], ensure_ascii=False) for key in ("row", "payload")}
             known[name] = {key: content.get(key) for key in COLUMNS} | texts
         ordered = [known[name] for name in sorted(known)]
         table = pa.table({column: [entry[column] for entry in ordered] for column in COLUMNS})
