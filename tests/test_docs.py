@@ -68,6 +68,21 @@ def test_tables_are_what_the_result_files_say():
     assert measured.BEGIN + measured.measured() + measured.END in measured.PAGE.read_text(encoding="utf-8")
 
 
+def test_sentences_state_the_numbers_of_their_result_files():
+    """`python docs/stated_numbers.py` prints the sentences that a page lacks."""
+    stated = script("stated_numbers")
+    for page in stated.SENTENCES:
+        assert not stated.lacking(page), page
+
+
+def test_a_sentence_with_another_number_is_missed(monkeypatch):
+    stated = script("stated_numbers")
+    monkeypatch.setattr(
+        stated, "SENTENCES", {"accuracy.md": (lambda: iter(["Eight trusted intervals miss the truth"]),)}
+    )
+    assert stated.lacking("accuracy.md") == ["Eight trusted intervals miss the truth"]
+
+
 MEASURED = re.compile(r"\|\s*[*−-]*\d+\.\d+[*]*(\s*\([^)|]*\))?\s*(%|K|s|ms)?\s*(?=\|)")
 """A cell that is a decimal number and nothing else, but for marks, a bracket and a unit."""
 
