@@ -33,7 +33,7 @@ _NAME = re.compile(r"(?!d\s*\()[^\W\d]\w*")
 _PLAIN_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()")
 """A name that is not called as a function."""
 _PRIOR = re.compile(r",\s*prior\s*=")
-_CALL = re.compile(r"\bd\s*\(([^()]*)\)")
+_CALL = re.compile(r"\bd\s*\(")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def undeclared(texts: Sequence[str], coordinates: Sequence[str], fields: Sequenc
     :param fields: Names of measured fields."""
     found: dict[str, bool] = {}
     for text in texts:
-        heads = {name for arguments in _CALL.findall(text) for name in _names_in(arguments)[:1]}
+        heads = {head for head, _ in _derivative_calls(text) if head}
         for word in _PLAIN_NAME.findall(text):
             name = normal(word)
             cut = _derivative(name, coordinates) if name not in fields else None
@@ -173,6 +173,29 @@ def undeclared(texts: Sequence[str], coordinates: Sequence[str], fields: Sequenc
             if name.isidentifier() and name not in {*RESERVED, *coordinates, *fields}:
                 found[name] = found.get(name, False) or is_field
     return found
+
+
+def _derivative_calls(text: str) -> list[tuple[str, set[str]]]:
+    """Of every `d(what, axis, …)`: what is differentiated, empty unless it is a single name, and the axes."""
+    found = []
+    for call in _CALL.finditer(text):
+        what, *axes = _arguments(text[call.end() :])
+        head = normal(what.strip())
+        found.append((head if head.isidentifier() else "", {name for axis in axes for name in _names_in(axis)}))
+    return found
+
+
+def _arguments(text: str) -> list[str]:
+    """What stands between the commas up to the bracket that closes; brackets inside may hold commas of their own."""
+    depth, begin, found = 0, 0, []
+    for place, mark in enumerate(text):
+        if (mark == "," and depth == 0) or (mark == ")" and depth == 0):
+            found.append(text[begin:place])
+            begin = place + 1
+        if mark == ")" and depth == 0:
+            return found
+        depth += (mark == "(") - (mark == ")")
+    return [*found, text[begin:]]
 
 
 def _names_in(text: str) -> list[str]:
@@ -199,10 +222,9 @@ def _roles(
     fields: set[str] = set()
     coordinates: set[str] = set()
     for text in equations:
-        for arguments in _CALL.findall(text):
-            field, *axes = _names_in(arguments) or [""]
-            fields.add(field)
-            coordinates.update(axes)
+        for head, axes in _derivative_calls(text):
+            fields |= {head} - {""}
+            coordinates |= axes
     bare = {name for text in equations for name in _names_in(text)} - known - RESERVED - fields - coordinates
     for name in sorted(bare - set(columns)):
         found = _derivative(name, columns)
@@ -233,7 +255,7 @@ def _roles(
 
 def _unexplained(equations: Sequence[str], known: set[str], columns: Sequence[str]) -> list[str]:
     """The names in equations that are neither known, nor columns, nor derivatives by columns."""
-    called = {name for text in equations for arguments in _CALL.findall(text) for name in _names_in(arguments)[:1]}
+    called = {head for text in equations for head, _ in _derivative_calls(text)}
     bare = {name for text in equations for name in _names_in(text)} - known - RESERVED - called - set(columns)
     heads = {found[0] for name in bare if (found := _derivative(name, columns)) is not None}
     return sorted(name for name in bare - heads if _derivative(name, columns) is None)
