@@ -55,6 +55,8 @@ class Task:
     """How the noise law is found: a name of `napinn.engines.catalogue.SPLINE_DENSITIES`."""
     sources: tuple[AddedSource, ...] = ()
     """Terms that the equations of the problem do not have."""
+    rewritten: tuple[Equation, ...] | None = None
+    """Equations that follow from those of the problem and are used in their place."""
 
     @property
     def working_law(self) -> Law:
@@ -149,6 +151,8 @@ class Task:
 
     @cached_property
     def equations(self) -> tuple[Equation, ...]:
+        if self.rewritten is not None:
+            return self.rewritten
         added = {source.equation: source for source in self.sources}
         return tuple(
             added[number].on_the_right_of(equation) if number in added else equation

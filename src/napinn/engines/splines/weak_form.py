@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from napinn.engines.splines.equation_units import Units
+from napinn.engines.splines.elimination import without_defined
+from napinn.engines.splines.equation_units import Units, measured_units
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
+from napinn.engines.splines.waves import waves_started
 from napinn.field.splines.axis import uniform_axis
 from napinn.field.splines.space import PointGrid
 from napinn.noise.laws import Huber, deviation
@@ -38,11 +40,15 @@ Linear = tuple[np.ndarray, np.ndarray]
 
 def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     """The unknowns; None where every equation has a hidden field, or no unknown can be reached."""
-    task = system.task
+    task = without_defined(system.task)
+    if task is not system.task:
+        system = system.of(task)
+        units = measured_units(system, state)
     hidden = task.unseen
+    own = len(task.equations) - len(task.problem.written) + len(task.problem.stated)
     usable = [
         number
-        for number, equation in enumerate(task.problem.stated)
+        for number, equation in enumerate(task.equations[:own])
         if not any(leaf.field in hidden for leaf in equation.needs if isinstance(leaf, Derivative))
     ]
     if not usable or not len(state.unknowns):
@@ -52,7 +58,8 @@ def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     def residuals_at(unknowns: np.ndarray) -> Linear | None:
         return _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
 
-    unknowns, residuals = state.unknowns, residuals_at(state.unknowns)
+    unknowns = waves_started(system, state, residuals_at)
+    residuals = residuals_at(unknowns)
     for _ in range(ROUNDS):
         after = None if residuals is None else _regressed(task, unknowns, *residuals)
         if residuals is None or after is None:

@@ -1,0 +1,140 @@
+"""Where frequencies and phases start: of unknowns in the argument of a sine the likelihood has many maxima.
+
+A frequency whose wave falls out of step by half a period within the record has no slope towards the right one. So
+values a quarter of a period apart are tried, with the other unknowns regressed; the weak form begins at the best."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from napinn.engines.splines.state import State
+from napinn.engines.splines.system import System
+from napinn.engines.splines.unknown_functions import tree_of
+from napinn.problem.equations import UnknownLeaf
+from napinn.problem.equations.gradient import value_and_partials
+from napinn.problem.equations.tree import Call, walk
+
+WAVES = ("sin", "cos")
+STEP = np.pi / 2
+"""Radians by which neighbouring values differ over the record: half of that from the nearest of them, a wave still
+agrees with the right one in sign for most of its length."""
+PHASES = np.arange(-np.pi, np.pi, STEP)
+CELLS_A_WAVE = 2
+"""Of the smoothed field, with two points each: a shorter wave would be taken for a longer one."""
+SAME_EVERYWHERE = 1e-6
+"""Of its size, by how much the slope of an argument may vary for an unknown to be a phase."""
+MOST_TRIED, MOST_SECONDS = 512, 2.0
+"""Combinations that are tried together, and of one unknown, and how long these may take; one costs less than a
+Gauss–Newton step."""
+
+Weak = tuple[np.ndarray, np.ndarray]
+"""Derivatives of the weak residuals by the unknowns, and the residuals."""
+
+
+def waves_started(system: System, state: State, residuals_at: Callable[[np.ndarray], Weak | None]) -> np.ndarray:
+    """The unknowns with frequencies and phases where the weak residuals are least.
+
+    Args:
+        system: on the first mesh.
+        state: the smoothed readings and the first unknowns.
+        residuals_at: the derivatives of the weak residuals by the unknowns, and the residuals, at given unknowns."""
+    most = int(np.clip(MOST_SECONDS / system.step_seconds, 2 * len(PHASES), MOST_TRIED))
+    frequencies, phases = _waves(system, state)
+    tried = {number: _frequencies(system, number, slopes, most) for number, slopes in frequencies.items()}
+    together = np.prod([len(each) for each in tried.values()]) * len(PHASES) ** len(phases) <= most
+    unknowns = state.unknowns
+    for numbers in [[*tried, *phases]] if together else [[number] for number in (*tried, *phases)]:
+        at = replace(state, unknowns=unknowns)
+        candidates = [unknowns, *_candidates(system, at, numbers, tried)] if numbers else []
+        unknowns = _best(candidates, numbers, residuals_at, system) if candidates else unknowns
+    return unknowns
+
+
+def _best(
+    candidates: list[np.ndarray], tried: list[int], residuals_at: Callable[[np.ndarray], Weak | None], system: System
+) -> np.ndarray:
+    fits = [_with_others(each, residuals_at(each), tried) for each in candidates]
+    best = int(np.argmin([left for left, _ in fits]))
+    # Beside an amplitude of nearly nothing a frequency has no slope, so the amplitude goes along.
+    after = np.clip(fits[best][1], system.task.low, system.task.high)
+    return min((candidates[best], after), key=lambda each: _size(residuals_at(each)))
+
+
+def _candidates(system: System, state: State, numbers: list[int], tried: dict[int, np.ndarray]) -> Iterator[np.ndarray]:
+    """All combinations of some frequencies with some phases."""
+    varied = [number for number in numbers if number in tried]
+    for combination in itertools.product(*(tried[number] for number in varied)):
+        candidate = state.unknowns.copy()
+        candidate[varied] = combination
+        # How far the wave moves with a delay depends on the frequency.
+        _, phases = _waves(system, replace(state, unknowns=candidate))
+        shifted = [number for number in numbers if number in phases]
+        for shifts in itertools.product(*(_phases(system, number, phases[number]) for number in shifted)):
+            whole = candidate.copy()
+            whole[shifted] = shifts
+            yield whole
+
+
+def _with_others(unknowns: np.ndarray, weak: Weak | None, tried: list[int]) -> tuple[float, np.ndarray]:
+    """The size of the weak residuals with all other unknowns regressed, and the unknowns then."""
+    if weak is None:
+        return np.inf, unknowns
+    rows, misfit = weak
+    size = np.abs(rows).max(axis=0)
+    others = np.setdiff1d(np.flatnonzero(size > 0.0), tried)
+    scaled = rows[:, others] / size[others]
+    step = np.linalg.lstsq(scaled, misfit, rcond=None)[0]
+    after = unknowns.copy()
+    after[others] -= step / size[others]
+    return float(np.linalg.norm(misfit - scaled @ step)), after
+
+
+def _size(weak: Weak | None) -> float:
+    return np.inf if weak is None else float(np.linalg.norm(weak[1]))
+
+
+def _waves(system: System, state: State) -> tuple[dict[int, float], dict[int, float]]:
+    """Frequencies, each with how far the slope of an argument varies over the record, and phases, each with its
+    slope."""
+    frequencies: dict[int, float] = {}
+    phases: dict[int, float] = {}
+    nodes = (node for equation in system.task.equations for node in walk(tree_of(equation)))
+    for argument in [node.arguments[0] for node in nodes if isinstance(node, Call) and node.function in WAVES]:
+        _, partials = value_and_partials(argument, lambda leaf: system.leaf(leaf, state))
+        for leaf, slope in partials.items():
+            size, varies = float(np.max(np.abs(slope))), float(np.ptp(slope))
+            if not isinstance(leaf, UnknownLeaf) or not np.isfinite(size) or size == 0.0:
+                continue
+            number = system.task.unknowns.index(leaf.name)
+            kind, value = (phases, size) if varies <= SAME_EVERYWHERE * size else (frequencies, varies)
+            kind[number] = max(kind.get(number, 0.0), value)
+    return frequencies, {number: size for number, size in phases.items() if number not in frequencies}
+
+
+def _frequencies(system: System, number: int, varies: float, most: int) -> np.ndarray:
+    waves = max(axis.cells for axis in system.space.axes) / CELLS_A_WAVE
+    low, high = float(system.task.low[number]), float(system.task.high[number])
+    return frequencies_to_try(varies, waves, low, high, most)
+
+
+def _phases(system: System, number: int, slope: float) -> np.ndarray:
+    found = PHASES / slope
+    return found[(found > system.task.low[number]) & (found < system.task.high[number])]
+
+
+def frequencies_to_try(varies: float, waves: float, low: float, high: float, most: int) -> np.ndarray:
+    """Values between the bounds of a frequency, or up to so many waves in the record.
+
+    Args:
+        varies: how far the slope of the argument varies: the length of the record, of `sin(w*t)`.
+        waves: the most waves in the record where there is no bound.
+        low, high: the bounds, infinite where there are none.
+        most: values at most."""
+    range_up = 2.0 * np.pi * waves / varies
+    lowest = low if np.isfinite(low) else min(0.0, high - range_up)
+    highest = high if np.isfinite(high) else max(lowest, 0.0) + range_up
+    count = int(np.ceil((highest - lowest) * varies / STEP)) + 1
+    found = np.linspace(lowest, highest, min(count, most))
+    return found[(found > low) & (found < high)]

@@ -1,0 +1,113 @@
+"""Frequencies and phases need no start, and a hidden field that an equation defines is put into the others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import solve_ivp
+
+from napinn import read_table
+from napinn.engines.splines.elimination import without_defined
+from napinn.engines.splines.task import Task
+from napinn.engines.splines.unknown_functions import tree_of
+from napinn.engines.splines.waves import STEP, frequencies_to_try
+from napinn.problem import Problem, Unknown
+from napinn.problem.equations.tree import evaluate
+from spline_cases import fitted
+
+UNKNOWNS = {name: Unknown() for name in ("c", "k", "F", "w")}
+FIRST_ORDER = ("x_t = v", "v_t = -c*v - k*x + F*cos(w*t)")
+TRUTH = {"c": 0.2, "k": 2.0, "F": 0.7, "w": 1.7}
+
+
+def driven(seed):
+    """An oscillator with a sinusoidal force, whose position is read with noise."""
+    random, times = np.random.default_rng(seed), np.linspace(0.0, 30.0, 300)
+    solution = solve_ivp(
+        lambda t, y: [y[1], -0.2 * y[1] - 2.0 * y[0] + 0.7 * np.cos(1.7 * t)], (0.0, 30.0), [0.5, 0.0],
+        t_eval=times, rtol=1e-8,
+    )  # fmt: skip
+    return pd.DataFrame({"t": times, "x": solution.y[0] + random.normal(0.0, 0.03, 300)})
+
+
+@pytest.mark.parametrize(("equations", "hidden"), [(("x_tt + c*x_t + k*x = F*cos(w*t)",), ()), (FIRST_ORDER, ("v",))])
+def test_a_frequency_needs_no_start(equations, hidden):
+    problem = Problem({"t": (0.0, 30.0)}, ("x",), equations, UNKNOWNS, hidden=hidden)
+    result = fitted(problem, driven(1))
+    assert result.unknowns == pytest.approx(TRUTH, rel=0.05)
+    assert result.status.name == "CONVERGED"
+
+
+def test_a_delay_inside_the_wave_needs_no_start():
+    times = np.linspace(0.0, 12.0, 240)
+    truth = solve_ivp(lambda t, y: [-0.3 * y[0] + 2.0 * np.sin(4.3 * (t - 0.9))], (0.0, 12.0), [1.0], t_eval=times)
+    table = pd.DataFrame({"t": times, "y": truth.y[0] + np.random.default_rng(2).normal(0.0, 0.03, 240)})
+    unknowns = {name: Unknown(low=0.0) for name in ("k", "A", "w", "s")}
+    result = fitted(Problem({"t": (0.0, 12.0)}, ("y",), ("y_t = -k*y + A*sin(w*(t - s))",), unknowns), table)
+    delay = result.unknowns.pop("s") % (2.0 * np.pi / 4.3)
+    assert result.unknowns == pytest.approx({"k": 0.3, "A": 2.0, "w": 4.3}, rel=0.05)
+    assert delay == pytest.approx(0.9, abs=0.03)
+
+
+def test_frequencies_are_tried_a_quarter_of_a_period_apart_up_to_what_the_mesh_shows():
+    found = frequencies_to_try(8.0, 4.0, -np.inf, np.inf, 100)
+    assert (found[0], found[-1]) == (0.0, pytest.approx(4.0 * 2.0 * np.pi / 8.0))
+    assert np.all(np.diff(found) * 8.0 <= STEP * (1.0 + 1e-9))
+    assert len(frequencies_to_try(8.0, 1e6, -np.inf, np.inf, 100)) == 100
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 3.0), (-np.inf, -2.0), (5.0, np.inf)])
+def test_frequencies_are_tried_within_their_bounds(low, high):
+    found = frequencies_to_try(8.0, 4.0, low, high, 100)
+    assert len(found) > 5
+    assert low < found.min() < found.max() < high
+
+
+def reduced(*equations, hidden=("v",), fields=("x",)):
+    """The trees of the equations after the elimination, and how many there were."""
+    unknowns = {name: Unknown() for name in "kc" if any(name in each for each in equations)}
+    problem = Problem({"t": (0.0, 3.0)}, fields, equations, unknowns, hidden=hidden)
+    return [tree_of(each) for each in without_defined(Task(problem, readings_of(problem))).equations], len(equations)
+
+
+def readings_of(problem):
+    times = np.linspace(0.0, 3.0, 20)
+    table = pd.DataFrame({"t": times} | {name: np.sin(times) for name in problem.fields})
+    return read_table(table, ("t",), problem.fields)
+
+
+def at(tree, **values):
+    """The value of a tree by the names of its leaves: `x_tt` is the second derivative of x."""
+
+    def look_up(leaf):
+        axes = getattr(leaf, "terms", ((),))[0]
+        name = getattr(leaf, "field", None) or leaf.name
+        return np.float64(values[f"{name}_{''.join(axes)}" if axes else name])
+
+    return float(evaluate(tree, look_up))
+
+
+@pytest.mark.parametrize(
+    ("definition", "value"),
+    [("x_t = v", 3.0), ("v = x_t + 2*x", 3.0 + 2.0 * 5.0), ("x_t + v/4 = k*x", 4.0 * (7.0 * 5.0 - 3.0))],
+)
+def test_a_hidden_field_is_replaced_by_what_an_equation_says(definition, value):
+    trees, before = reduced(definition, "0 = v - c")
+    assert (len(trees), before) == (1, 2)
+    assert abs(at(trees[0], x=5.0, x_t=3.0, k=7.0, c=11.0)) == pytest.approx(abs(value - 11.0))
+
+
+def test_its_derivatives_are_those_of_what_it_is():
+    trees, _ = reduced("x_t = v", "v_t = -k*x - c*v")
+    assert at(trees[0], x=5.0, x_t=3.0, x_tt=2.0, k=7.0, c=11.0) == pytest.approx(2.0 + 7.0 * 5.0 + 11.0 * 3.0)
+
+
+@pytest.mark.parametrize("definition", ["x_t = k*v", "x_t = v*x", "x_t = v + v^2", "x_t = v_t", "x_t = sin(v)"])
+def test_only_a_term_that_is_the_field_times_a_number_defines_it(definition):
+    trees, before = reduced(definition, "v_t = -k*x - c*v^2")
+    assert len(trees) == before
+
+
+def test_what_needs_a_higher_derivative_than_the_splines_have_keeps_its_field():
+    chain = ["x_t = a1"] + [f"a{n}_t = a{n + 1}" for n in range(1, 5)] + ["a5_t = -k*x"]
+    trees, before = reduced(*chain, hidden=tuple(f"a{n}" for n in range(1, 6)))
+    assert len(trees) == before
