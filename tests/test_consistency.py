@@ -22,6 +22,7 @@ from napinn.diagnostics.correlation import agreement_of_places, local_bias
 from napinn.diagnostics.exchange import exchanges
 from napinn.diagnostics.identifiability import free_levels, undeterminable
 from napinn.diagnostics.status import judge_fit, with_uncertainty
+from napinn.diagnostics.trades import trades
 from napinn.engines.fitting import fit
 from napinn.engines.splines.method import bsplines
 from napinn.problem import Problem, Unknown
@@ -220,6 +221,20 @@ def test_a_small_term_beside_a_large_one_is_no_exchange():
     range nearly proportional to them."""
     system = ("T_t = -h*(T - 21) - e*((T + 273.15)**4 - 294.15**4)",)
     assert exchanges(Problem({"t": (0.0, 9.0)}, ("T",), system, {"h": Unknown(0.02), "e": Unknown(5e-11)})) == []
+
+
+@pytest.mark.parametrize(
+    ("equation", "traded"),
+    [
+        ("T_t = -h*(T - 293) - e*(T**4 - 293**4)", set()),
+        ("T_t = -h*(T - 293) - e*g*(T**4 - 293**4)", {"e", "g"}),
+        ("c*T_t = -h*(T - 293) - e*(T**4 - 293**4)", {"c", "h", "e"}),
+    ],
+)
+def test_a_large_term_that_an_unknown_multiplies_is_not_the_whole_equation(equation, traded):
+    names = [name for name in "chge" if f"{name}*" in equation]
+    problem = Problem({"t": (0.0, 9.0)}, ("T",), (equation,), {name: Unknown() for name in names})
+    assert set(trades(problem)) == traded
 
 
 def test_rates_in_exponentials_that_leave_double_precision_are_no_error():

@@ -124,14 +124,15 @@ class Linearised:
         return found
 
 
-def linearised(problem: Problem, without: frozenset[str] = frozenset()) -> Linearised:
+def linearised(problem: Problem, without: frozenset[str] = frozenset(), alike: bool = False) -> Linearised:
     """The problem at random values, with unknowns near their start.
 
     All derivatives are positive, so that a logarithm or a root of a field has a value.
 
     Args:
         problem: what to linearise.
-        without: coordinates along which every derivative is zero."""
+        without: coordinates along which every derivative is zero.
+        alike: whether unknowns instead have values at which their terms are of size one."""
     rng = np.random.default_rng(0)
     nodes = _nodes(problem) if problem.varying else ()
     drawn = rng.uniform(problem.lows, problem.highs, (SAMPLES, len(problem.lows)))
@@ -140,15 +141,15 @@ def linearised(problem: Problem, without: frozenset[str] = frozenset()) -> Linea
     shape = (len(points), len(problem.outputs))
     values = {terms: rng.uniform(0.5, 1.5, shape) for terms in sorted(wanted(bound))}
     values = {terms: array * (not any(without & set(axes) for axes in terms)) for terms, array in values.items()}
-    unknowns: dict[str, Any] = {
-        name: float(unknown.value(unknown.raw_start() + rng.uniform(0.05, 0.15)))
-        for name, unknown in problem.unknowns.items()
-    }
-    unknowns |= dict.fromkeys(problem.varying, _some_function)
+    unknowns = _near_start(problem, rng)
+    if alike:
+        sizes = np.abs(linearised(problem, without).along_unknowns()).max(axis=0)
+        unknowns = {name: value / (size or 1.0) for (name, value), size in zip(unknowns.items(), sizes, strict=True)}
+    known: dict[str, Any] = {**unknowns, **dict.fromkeys(problem.varying, _some_function)}
 
     def block(equation: Equation, where: np.ndarray, chosen: np.ndarray | slice) -> Block:
         here = {terms: array[chosen] for terms, array in values.items()}
-        residual, partials = problem.linearised(equation, where[chosen], here, unknowns)
+        residual, partials = problem.linearised(equation, where[chosen], here, known)
         return Block(where[chosen], here, np.broadcast_to(residual, len(where[chosen])), partials)
 
     blocks = [block(equation, points, slice(None)) for equation in problem.written]
@@ -159,6 +160,13 @@ def linearised(problem: Problem, without: frozenset[str] = frozenset()) -> Linea
         here = np.flatnonzero((face == points).all(axis=1)) if nodes else slice(None)
         blocks.append(block(condition.equation, face, here))
     return Linearised(problem, tuple(blocks), nodes)
+
+
+def _near_start(problem: Problem, rng: np.random.Generator) -> dict[str, float]:
+    return {
+        name: float(unknown.value(unknown.raw_start() + rng.uniform(0.05, 0.15)))
+        for name, unknown in problem.unknowns.items()
+    }
 
 
 def _nodes(problem: Problem) -> tuple[np.ndarray, ...]:
