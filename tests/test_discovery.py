@@ -19,7 +19,7 @@ from napinn.discovery.reading_matrix import reading_matrix
 from napinn.discovery.regress import SLIGHT, Columns, Whitened, best_sets
 from napinn.discovery.smooth import GROSS, Smooth, smooth_field
 from napinn.discovery.smoother import Measured, mesh
-from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, split_terms
+from napinn.discovery.terms import default_terms, left_side, read_term, read_terms, slower_terms, split_terms
 from napinn.discovery.weak import WeakForm
 from napinn.errors import InputError
 from napinn.field.splines.space import Space
@@ -89,6 +89,14 @@ def test_the_default_library_holds_known_equations():
         assert any(factor_between(normal, term.normal) is not None for term in library), text
     lorenz = default_terms(Names(("t",), ("x", "y", "z"), (), {}), "t")
     assert {"x", "y", "z", "x*y", "x*z"} <= set(lorenz)
+
+
+def test_beside_a_second_derivative_in_time_the_library_holds_damping():
+    side = left_side("u_tt", HEAT)
+    assert slower_terms(HEAT, "t", side) == ["u_t", "u*u_t", "u**2*u_t"]
+    assert slower_terms(HEAT, "t", left_side("u_t", HEAT)) == []
+    pair = Names(("t",), ("x", "y"), (), {})
+    assert slower_terms(pair, "t", left_side("y_tt", pair)) == ["x_t", "y_t"]
 
 
 def test_commas_inside_brackets_separate_nothing():
@@ -320,6 +328,7 @@ def test_a_library_without_the_right_term_gives_no_equation():
     found = napinn.discover(readings(frame), "u_t", ["1", "u", "u**2"])
     assert not found.claimed
     assert "No equation is claimed" in found.sentences()[0]
+    assert found.sentences()[0].endswith("If 'u' oscillates, try --left u_tt.")
 
 
 def test_diffusion_is_found_on_a_small_grid():
@@ -358,6 +367,21 @@ def test_the_command_writes_a_folder_to_go_on_from(table, tmp_path, monkeypatch,
     problem, _ = napinn.read_problem(folder / "problem.yaml", table)
     assert list(problem.unknowns) == ["c1", "c2"]
     assert problem.unknowns["c1"].start == pytest.approx(1.0, abs=0.2)
+
+
+def test_the_position_of_an_oscillator_is_measured_where_its_derivative_is_the_left_side(tmp_path, monkeypatch, capsys):
+    """A column x is a place by its name alone."""
+    t, random = np.linspace(0.0, 12.0, 240), np.random.default_rng(0)
+    swing = pd.DataFrame({"t": t, "x": np.exp(-0.1 * t) * np.cos(2.0 * t) + random.normal(0.0, 0.01, len(t))})
+    path = tmp_path / "swing.csv"
+    swing.assign(v=0.3 + random.normal(0.0, 0.01, len(t))).to_csv(path, index=False)
+    words = ("--left", "x_tt", "--refit-seconds", 0, "-o", tmp_path / "run", "--json")
+    code, out, _ = command(monkeypatch, capsys, path, *words)
+    assert code == 0
+    found = {term["text"]: term["coefficient"] for term in json.loads(out)["equations"][0]["terms"]}
+    assert found == {"x": pytest.approx(-4.01, rel=0.02), "x_t": pytest.approx(-0.2, abs=0.03)}
+    code, out, _ = command(monkeypatch, capsys, path, "--left", "v_t", "-o", tmp_path / "other", "--json")
+    assert "d(v, x" in out or "v_x" in out
 
 
 def test_terms_may_stand_in_the_problem_file(table, tmp_path, monkeypatch, capsys):

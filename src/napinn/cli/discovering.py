@@ -1,6 +1,7 @@
 """`napinn discover`."""
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ COLUMNS_MEAN = (
     "inclusion: the share of draws, each without a quarter of the sensors, whose best equation has the term; "
     "held-out score: about 1 where only noise is left."
 )
+DIFFERENTIATED = re.compile(r"\s*(?:d\s*\(\s*)?([^\W\d][^\W_]*)\s*[_,]")
+"""The name before the axes in `x_t` or `d(x, t)`, of names that may be coordinates."""
 RIVALS_SHOWN = 6
 """Rows of the table of rivals on the terminal; the report has all."""
 
@@ -41,7 +44,7 @@ def discover_command(
     readings: Path, problem: Path | None, left: Sequence[str], terms: Sequence[str], known: Sequence[str],
     out: Path | None, overwrite: bool, refit_seconds: float, seed: int, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    file, bound, table = _read(readings, problem)
+    file, bound, table = _read(readings, problem, left)
     folder = out or Path("runs") / readings.stem
     inputs = [readings, *([problem] if problem else [])]
     found = discover(
@@ -59,14 +62,15 @@ def discover_command(
     return 0 if found.claimed else EXIT_NOT_TRUSTED
 
 
-def _read(readings: Path, problem: Path | None) -> tuple[ProblemFile, Problem, Readings]:
-    """From a problem file, or from the names of the columns."""
+def _read(readings: Path, problem: Path | None, left: Sequence[str]) -> tuple[ProblemFile, Problem, Readings]:
+    """From a problem file, or from the names of the columns and of what the left sides differentiate."""
     if problem is not None:
         file, source = load_problem_file(problem), str(problem)
         sheet = sheet_of(_with_equations(file), readings, source)
     else:
         sheet, source = read_file(readings), "the columns"
         roles = roles_of(sheet.table)
+        roles.measure([found.group(1) for text in left if (found := DIFFERENTIATED.match(text))])
         if not roles.coordinates or not roles.fields:
             raise InputError(
                 f"the columns of {readings} do not show what was measured where; name time 't' and places 'x' and 'y', "

@@ -10,7 +10,8 @@ from napinn.discovery.found import FoundEquation, FoundTerm, Rival
 from napinn.discovery.joint import Refitted
 from napinn.discovery.question import Question
 from napinn.discovery.search import Search
-from napinn.problem.equations import show
+from napinn.discovery.terms import spell
+from napinn.problem.equations import Derivative, show
 
 SURE_FIELD = 4.0
 """Standard errors by which held-out readings must be nearer to the smoothed field than to a constant."""
@@ -32,13 +33,21 @@ def refusal_of(evidence: Evidence, found: Search) -> str:
             "field than to a constant, so the readings show only noise."
         )
     if not found.chosen:
-        return f"No equation is claimed for {left}: no term of the library improves the held-out score enough."
-    if found.explained < LEAST_EXPLAINED:
-        return (
-            f"No equation is claimed for {left}: the best terms explain {100 * max(found.explained, 0.0):.0f} % of it; "
-            "a term that matters is missing from the library."
-        )
-    return ""
+        reason = "no term of the library improves the held-out score enough"
+    elif found.explained < LEAST_EXPLAINED:
+        share = 100 * max(found.explained, 0.0)
+        reason = f"the best terms explain {share:.0f} % of it; a term that matters is missing from the library"
+    else:
+        return ""
+    return f"No equation is claimed for {left}: {reason}.{_second_order_hint(found.side)}"
+
+
+def _second_order_hint(side: Derivative) -> str:
+    """Waves and oscillators have no equation of first order in what is measured."""
+    axes = side.terms[0]
+    if len(axes) != 1:
+        return ""
+    return f" If '{side.field}' oscillates, try --left {spell(Derivative(side.field, ((*axes, *axes),)))}."
 
 
 def poor_fit(left: str, left_over: float) -> str:

@@ -6,7 +6,16 @@ import numpy as np
 
 from napinn.data.readings import Readings, time_axis
 from napinn.discovery.evidence import Wanted
-from napinn.discovery.terms import Term, default_terms, highest_power, left_side, read_term, read_terms, spell
+from napinn.discovery.terms import (
+    Term,
+    default_terms,
+    highest_power,
+    left_side,
+    read_term,
+    read_terms,
+    slower_terms,
+    spell,
+)
 from napinn.errors import InputError
 from napinn.problem.equations import Derivative, Names
 from napinn.problem.equations.tree import walk
@@ -39,8 +48,8 @@ class Question:
         self.lefts = tuple(spell(side) for side in self.sides)
         if len(set(self.lefts)) < len(self.lefts):
             raise InputError(f"left side '{_twice(self.lefts)}' is given twice; remove one of them.")
-        self.default = () if terms else tuple(default_terms(names, time_name or ""))
-        library = self._by_left(terms) if terms else [list(self.default) for _ in self.lefts]
+        self.default = [] if terms else self._default_libraries(time_name or "")
+        library = self._by_left(terms) if terms else self.default
         fixed = self._by_left(known) if known else [[] for _ in self.lefts]
         self.wanted = []
         for side, texts, certain in zip(self.sides, library, fixed, strict=True):
@@ -48,6 +57,10 @@ class Question:
             self._check(side, read, readings)
             self.wanted.append(Wanted(side, read, tuple(read_term(text, names) for text in certain)))
         self.known_texts = tuple(" + ".join(f"({term.spelled})" for term in each.known) for each in self.wanted)
+
+    def _default_libraries(self, time: str) -> list[list[str]]:
+        usual = default_terms(self.names, time)
+        return [[*usual, *slower_terms(self.names, time, side)] for side in self.sides]
 
     def _by_left(self, terms: Terms) -> list[list[str]]:
         if not isinstance(terms, Mapping):
@@ -64,9 +77,9 @@ class Question:
         """What the default library cannot hold."""
         if not self.default:
             return ()
-        degree = highest_power(len(self.names.fields))
+        size, degree = max(map(len, self.default)), highest_power(len(self.names.fields))
         return (
-            f"The default library of {len(self.default)} terms holds derivatives of the fields and products up to "
+            f"The default library of {size} terms holds derivatives of the fields and products up to "
             f"degree {degree}; anything else, such as sin({self.names.fields[0]}), is found only if --terms lists it.",
         )
 

@@ -156,6 +156,17 @@ def default_terms(names: Names, time: str) -> list[str]:
     return found
 
 
+def slower_terms(names: Names, time: str, side: Derivative) -> list[str]:
+    """What the default library has beside `default_terms` where an equation is solved for a higher derivative in time:
+    the lower ones, such as damping, and of one field its powers differentiated once."""
+    order = side.terms[0].count(time)
+    found = [_partial(field, (time,) * lower) for field in names.fields for lower in range(1, order)]
+    if order > 1 and len(names.fields) == 1:
+        powers = (f"{names.fields[0]}**{power}" for power in range(2, highest_power(1) + 1))
+        found += [_partial_power(each, time) for each in powers]
+    return found
+
+
 def highest_power(fields: int) -> int:
     """Of the default library, for so many fields."""
     return HIGHEST_POWER.get(fields, 2)
@@ -274,6 +285,7 @@ __all__ = [
     "left_side",
     "read_term",
     "read_terms",
+    "slower_terms",
     "spell",
     "split_terms",
 ]

@@ -6,7 +6,7 @@ and where no column is named as a coordinate either, the first one whose numbers
 numbers is a field, because leaving one out takes less work than finding its name."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -89,6 +89,13 @@ class Roles:
         if self.clock is None or self.time is None:
             return None
         return dates_entry(self.coordinates[self.time], self.clock, self.written)
+
+    def measure(self, names: Collection[str]) -> None:
+        """Take some coordinates for what was measured: the position of a pendulum is no place.
+
+        :param names: What an equation differentiates; time stays a coordinate."""
+        moved = [name for name in self.coordinates if name in names and name != self.time]
+        self.fields = {name: self.coordinates.pop(name) for name in moved} | self.fields
 
 
 def roles_of(table: pd.DataFrame) -> Roles:
