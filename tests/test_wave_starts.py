@@ -48,6 +48,21 @@ def test_a_delay_inside_the_wave_needs_no_start():
     assert delay == pytest.approx(0.9, abs=0.03)
 
 
+def test_a_wave_in_a_condition_alone_needs_no_start():
+    """The yearly wave of temperature in the ground, from two years of six sensors."""
+    depth, time = (part.ravel() for part in np.meshgrid(np.linspace(0.0, 1.0, 6), np.linspace(0.0, 2.0, 50)))
+    decay = np.sqrt(np.pi / 0.05)
+    truth = 12.0 + 8.0 * np.exp(-decay * depth) * np.sin(2.0 * np.pi * time - decay * depth + 0.5)
+    table = pd.DataFrame({"z": depth, "t": time, "T": truth + np.random.default_rng(3).normal(0.0, 0.2, len(time))})
+    unknowns = {"D": Unknown(), "m": Unknown(), "A": Unknown(low=0.0), "w": Unknown(), "p": Unknown()}
+    problem = Problem(
+        {"z": (0.0, 1.0), "t": (0.0, 2.0)}, ("T",), ("T_t = D*T_zz",), unknowns,
+        conditions=("T = m + A*sin(w*t + p) at z = 0",),
+    )  # fmt: skip
+    found = fitted(problem, table).unknowns
+    assert found == pytest.approx({"D": 0.05, "m": 12.0, "A": 8.0, "w": 2.0 * np.pi, "p": 0.5}, rel=0.08)
+
+
 def test_frequencies_are_tried_a_quarter_of_a_period_apart_up_to_what_the_mesh_shows():
     found = frequencies_to_try(8.0, 4.0, -np.inf, np.inf, 100)
     assert (found[0], found[-1]) == (0.0, pytest.approx(4.0 * 2.0 * np.pi / 8.0))

@@ -4,15 +4,16 @@ A frequency whose wave falls out of step by half a period within the record has 
 values a quarter of a period apart are tried, with the other unknowns regressed; the weak form begins at the best."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from napinn.engines.splines.state import State
 from napinn.engines.splines.system import System
+from napinn.engines.splines.task import Task
 from napinn.engines.splines.unknown_functions import tree_of
-from napinn.problem.equations import UnknownLeaf
+from napinn.problem.equations import Equation, UnknownLeaf
 from napinn.problem.equations.gradient import value_and_partials
 from napinn.problem.equations.tree import Call, walk
 
@@ -30,24 +31,27 @@ MOST_TRIED, MOST_SECONDS = 512, 2.0
 Gauss–Newton step."""
 
 Weak = tuple[np.ndarray, np.ndarray]
-"""Derivatives of the weak residuals by the unknowns, and the residuals."""
+"""Derivatives of residuals by the unknowns, and the residuals."""
 
 
-def waves_started(system: System, state: State, residuals_at: Callable[[np.ndarray], Weak | None]) -> np.ndarray:
-    """The unknowns with frequencies and phases where the weak residuals are least.
+def waves_started(
+    system: System, state: State, equations: Sequence[Equation], residuals_at: Callable[[np.ndarray], Weak | None]
+) -> np.ndarray:
+    """The unknowns with frequencies and phases where residuals are least.
 
     Args:
         system: on the first mesh.
         state: the smoothed readings and the first unknowns.
-        residuals_at: the derivatives of the weak residuals by the unknowns, and the residuals, at given unknowns."""
+        equations: the equations, or conditions, that the residuals are of.
+        residuals_at: the derivatives of the residuals by the unknowns, and the residuals, at given unknowns."""
     most = int(np.clip(MOST_SECONDS / system.step_seconds, 2 * len(PHASES), MOST_TRIED))
-    frequencies, phases = _waves(system, state)
+    frequencies, phases = _waves(system, state, equations)
     tried = {number: _frequencies(system, number, slopes, most) for number, slopes in frequencies.items()}
     together = np.prod([len(each) for each in tried.values()]) * len(PHASES) ** len(phases) <= most
     unknowns = state.unknowns
     for numbers in [[*tried, *phases]] if together else [[number] for number in (*tried, *phases)]:
         at = replace(state, unknowns=unknowns)
-        candidates = [unknowns, *_candidates(system, at, numbers, tried)] if numbers else []
+        candidates = [unknowns, *_candidates(system, at, equations, numbers, tried)] if numbers else []
         unknowns = _best(candidates, numbers, residuals_at, system) if candidates else unknowns
     return unknowns
 
@@ -55,21 +59,22 @@ def waves_started(system: System, state: State, residuals_at: Callable[[np.ndarr
 def _best(
     candidates: list[np.ndarray], tried: list[int], residuals_at: Callable[[np.ndarray], Weak | None], system: System
 ) -> np.ndarray:
-    fits = [_with_others(each, residuals_at(each), tried) for each in candidates]
+    fits = [_with_others(each, residuals_at(each), tried, system.task) for each in candidates]
     best = int(np.argmin([left for left, _ in fits]))
     # Beside an amplitude of nearly nothing a frequency has no slope, so the amplitude goes along.
-    after = np.clip(fits[best][1], system.task.low, system.task.high)
-    return min((candidates[best], after), key=lambda each: _size(residuals_at(each)))
+    return min((candidates[best], fits[best][1]), key=lambda each: _size(residuals_at(each)))
 
 
-def _candidates(system: System, state: State, numbers: list[int], tried: dict[int, np.ndarray]) -> Iterator[np.ndarray]:
+def _candidates(
+    system: System, state: State, equations: Sequence[Equation], numbers: list[int], tried: dict[int, np.ndarray]
+) -> Iterator[np.ndarray]:
     """All combinations of some frequencies with some phases."""
     varied = [number for number in numbers if number in tried]
     for combination in itertools.product(*(tried[number] for number in varied)):
         candidate = state.unknowns.copy()
         candidate[varied] = combination
         # How far the wave moves with a delay depends on the frequency.
-        _, phases = _waves(system, replace(state, unknowns=candidate))
+        _, phases = _waves(system, replace(state, unknowns=candidate), equations)
         shifted = [number for number in numbers if number in phases]
         for shifts in itertools.product(*(_phases(system, number, phases[number]) for number in shifted)):
             whole = candidate.copy()
@@ -77,30 +82,29 @@ def _candidates(system: System, state: State, numbers: list[int], tried: dict[in
             yield whole
 
 
-def _with_others(unknowns: np.ndarray, weak: Weak | None, tried: list[int]) -> tuple[float, np.ndarray]:
-    """The size of the weak residuals with all other unknowns regressed, and the unknowns then."""
+def _with_others(unknowns: np.ndarray, weak: Weak | None, tried: list[int], task: Task) -> tuple[float, np.ndarray]:
+    """The size of the residuals with all other unknowns regressed within their bounds, and the unknowns then."""
     if weak is None:
         return np.inf, unknowns
     rows, misfit = weak
     size = np.abs(rows).max(axis=0)
     others = np.setdiff1d(np.flatnonzero(size > 0.0), tried)
-    scaled = rows[:, others] / size[others]
-    step = np.linalg.lstsq(scaled, misfit, rcond=None)[0]
-    after = unknowns.copy()
-    after[others] -= step / size[others]
-    return float(np.linalg.norm(misfit - scaled @ step)), after
+    step = np.zeros(len(unknowns))
+    step[others] = -np.linalg.lstsq(rows[:, others] / size[others], misfit, rcond=None)[0] / size[others]
+    after = np.clip(unknowns + step, task.low, task.high)
+    return float(np.linalg.norm(misfit + rows @ (after - unknowns))), after
 
 
 def _size(weak: Weak | None) -> float:
     return np.inf if weak is None else float(np.linalg.norm(weak[1]))
 
 
-def _waves(system: System, state: State) -> tuple[dict[int, float], dict[int, float]]:
+def _waves(system: System, state: State, equations: Sequence[Equation]) -> tuple[dict[int, float], dict[int, float]]:
     """Frequencies, each with how far the slope of an argument varies over the record, and phases, each with its
     slope."""
     frequencies: dict[int, float] = {}
     phases: dict[int, float] = {}
-    nodes = (node for equation in system.task.equations for node in walk(tree_of(equation)))
+    nodes = (node for equation in equations for node in walk(tree_of(equation)))
     for argument in [node.arguments[0] for node in nodes if isinstance(node, Call) and node.function in WAVES]:
         _, partials = value_and_partials(argument, lambda leaf: system.leaf(leaf, state))
         for leaf, slope in partials.items():

@@ -1,9 +1,11 @@
 """A start for the unknowns from the smoothed field: the equations integrated against bumps.
 
 Integration against functions that vanish at the border is insensitive to noise, and linear in unknowns that stand
-linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used."""
+linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used. Unknowns
+that stand in conditions alone are fitted to the smoothed field there."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from napinn.engines.splines.waves import waves_started
 from napinn.field.splines.axis import uniform_axis
 from napinn.field.splines.space import PointGrid
 from napinn.noise.laws import Huber, deviation
-from napinn.problem.equations import Derivative
+from napinn.problem.equations import Equation
 
 BUMP_DEGREE = 4
 """Of the test functions: derivatives up to the third vanish at their ends, so integration by parts leaves no
@@ -36,6 +38,8 @@ NEARER_TO_BOUND = 0.05
 
 Linear = tuple[np.ndarray, np.ndarray]
 """Derivatives of the weak residuals by the unknowns, and the residuals."""
+ResidualsAt = Callable[[np.ndarray], Linear | None]
+"""Both at given unknowns; None where they are not finite."""
 
 
 def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
@@ -44,24 +48,20 @@ def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     if task is not system.task:
         system = system.of(task)
         units = measured_units(system, state)
-    hidden = task.unseen
-    own = len(task.equations) - len(task.problem.written) + len(task.problem.stated)
-    usable = [
-        number
-        for number, equation in enumerate(task.equations[:own])
-        if not any(leaf.field in hidden for leaf in equation.needs if isinstance(leaf, Derivative))
-    ]
-    if not usable or not len(state.unknowns):
-        return None
-    tested = _Tested(system.grid)
+    found = None
+    for equations, residuals_at in (_of_equations(system, state, units), _of_conditions(system, state, units)):
+        begun = state if found is None else replace(state, unknowns=found)
+        after = _fitted(system, begun, equations, residuals_at) if equations and len(state.unknowns) else None
+        found = found if after is None else after
+    return found
 
-    def residuals_at(unknowns: np.ndarray) -> Linear | None:
-        return _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
 
-    unknowns = waves_started(system, state, residuals_at)
+def _fitted(system: System, state: State, equations: list[Equation], residuals_at: ResidualsAt) -> np.ndarray | None:
+    """The unknowns at which some residuals are least; None where none can be reached."""
+    unknowns = waves_started(system, state, equations, residuals_at)
     residuals = residuals_at(unknowns)
     for _ in range(ROUNDS):
-        after = None if residuals is None else _regressed(task, unknowns, *residuals)
+        after = None if residuals is None else _regressed(system.task, unknowns, *residuals)
         if residuals is None or after is None:
             return None
         if np.allclose(after, unknowns, rtol=1e-4, atol=0.0):
@@ -70,8 +70,50 @@ def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
     return unknowns
 
 
+def _seen(task: Task, equation: Equation) -> bool:
+    """Whether the readings show every field of an equation."""
+    return not any(leaf.field in task.unseen for leaf in equation.needs)
+
+
+def _of_equations(system: System, state: State, units: Units) -> tuple[list[Equation], ResidualsAt]:
+    """The equations without hidden fields, and their weak residuals."""
+    task = system.task
+    own = len(task.equations) - len(task.problem.written) + len(task.problem.stated)
+    usable = [number for number, equation in enumerate(task.equations[:own]) if _seen(task, equation)]
+    tested = _Tested(system.grid)
+
+    def residuals_at(unknowns: np.ndarray) -> Linear | None:
+        return _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
+
+    return [task.equations[number] for number in usable], residuals_at
+
+
+def _of_conditions(system: System, state: State, units: Units) -> tuple[list[Equation], ResidualsAt]:
+    """The conditions with unknowns that no equation has, and their residuals with these unknowns alone."""
+    task = system.task
+    elsewhere = frozenset[str]().union(*(equation.unknowns for equation in task.equations))
+    usable = {
+        number: condition.equation
+        for number, condition in enumerate(task.conditions)
+        if condition.equation.unknowns - elsewhere and _seen(task, condition.equation)
+    }
+
+    def residuals_at(unknowns: np.ndarray) -> Linear | None:
+        faces = system.face_residuals(state.coefficients, unknowns)
+        matrix, right = [], []
+        for number in usable:
+            unit = units.conditions[number] * np.sqrt(faces[number].value.size)
+            slopes = [0.0 if name in elsewhere else faces[number].unknowns.get(name, 0.0) for name in task.unknowns]
+            shape = faces[number].value.shape
+            matrix.append(np.stack([np.broadcast_to(slope, shape).ravel() for slope in slopes], axis=1) / unit)
+            right.append(faces[number].value.ravel() / unit)
+        return _if_finite(np.concatenate(matrix), np.concatenate(right))
+
+    return list(usable.values()), residuals_at
+
+
 def _halved(
-    residuals_at: Callable[[np.ndarray], Linear | None], unknowns: np.ndarray, residuals: Linear, after: np.ndarray
+    residuals_at: ResidualsAt, unknowns: np.ndarray, residuals: Linear, after: np.ndarray
 ) -> tuple[np.ndarray, Linear | None]:
     """The unknowns after a step that is halved until the linear model holds, and the residuals there."""
     for _ in range(HALVINGS):
@@ -131,7 +173,10 @@ def _weak_residuals(
         slopes = [np.broadcast_to(residual.unknowns.get(name, 0.0), unit.shape) for name in system.task.unknowns]
         matrix.append(np.stack([tested(slope / unit) for slope in slopes], axis=1))
         right.append(tested(residual.value / unit))
-    rows, misfit = np.concatenate(matrix), np.concatenate(right)
+    return _if_finite(np.concatenate(matrix), np.concatenate(right))
+
+
+def _if_finite(rows: np.ndarray, misfit: np.ndarray) -> Linear | None:
     return (rows, misfit) if np.isfinite(rows).all() and np.isfinite(misfit).all() else None
 
 
