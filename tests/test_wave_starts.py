@@ -42,9 +42,10 @@ def test_a_delay_inside_the_wave_needs_no_start():
     truth = solve_ivp(lambda t, y: [-0.3 * y[0] + 2.0 * np.sin(4.3 * (t - 0.9))], (0.0, 12.0), [1.0], t_eval=times)
     table = pd.DataFrame({"t": times, "y": truth.y[0] + np.random.default_rng(2).normal(0.0, 0.03, 240)})
     unknowns = {name: Unknown(low=0.0) for name in ("k", "A", "w", "s")}
-    result = fitted(Problem({"t": (0.0, 12.0)}, ("y",), ("y_t = -k*y + A*sin(w*(t - s))",), unknowns), table)
-    delay = result.unknowns.pop("s") % (2.0 * np.pi / 4.3)
-    assert result.unknowns == pytest.approx({"k": 0.3, "A": 2.0, "w": 4.3}, rel=0.05)
+    problem = Problem({"t": (0.0, 12.0)}, ("y",), ("y_t = -k*y + A*sin(w*(t - s))",), unknowns)
+    found = dict(fitted(problem, table).unknowns)
+    delay = found.pop("s") % (2.0 * np.pi / 4.3)
+    assert found == pytest.approx({"k": 0.3, "A": 2.0, "w": 4.3}, rel=0.05)
     assert delay == pytest.approx(0.9, abs=0.03)
 
 
