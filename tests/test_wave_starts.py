@@ -78,6 +78,10 @@ def test_frequencies_are_tried_within_their_bounds(low, high):
     assert low < found.min() < found.max() < high
 
 
+def test_between_bounds_that_are_close_together_their_middle_is_tried():
+    assert frequencies_to_try(8.0, 4.0, 1.0, 1.01, 100) == pytest.approx([1.005])
+
+
 def reduced(*equations, hidden=("v",), fields=("x",)):
     """The trees of the equations after the elimination, and how many there were."""
     unknowns = {name: Unknown() for name in "kc" if any(name in each for each in equations)}

@@ -1,6 +1,7 @@
 """What a fit has found so far on one mesh, and the residual of an equation there."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,6 +9,11 @@ import numpy as np
 from napinn.field.splines.space import PointGrid
 from napinn.noise.laws import Law
 from napinn.problem.equations import Derivative, Varying
+
+LinearResiduals = tuple[np.ndarray, np.ndarray]
+"""The derivatives of residuals by the unknowns, (residuals, unknowns), and the residuals."""
+ResidualsAt = Callable[[np.ndarray], LinearResiduals | None]
+"""Both at given unknowns; None where they are not finite."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,12 @@ A frequency whose wave falls out of step by half a period within the record has 
 values a quarter of a period apart are tried, with the other unknowns regressed; the weak form begins at the best."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from napinn.engines.splines.state import State
+from napinn.engines.splines.state import LinearResiduals, ResidualsAt, State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.unknown_functions import tree_of
@@ -30,13 +30,8 @@ MOST_TRIED, MOST_SECONDS = 512, 2.0
 """Combinations that are tried together, and of one unknown, and how long these may take; one costs less than a
 Gauss–Newton step."""
 
-Weak = tuple[np.ndarray, np.ndarray]
-"""Derivatives of residuals by the unknowns, and the residuals."""
 
-
-def waves_started(
-    system: System, state: State, equations: Sequence[Equation], residuals_at: Callable[[np.ndarray], Weak | None]
-) -> np.ndarray:
+def waves_started(system: System, state: State, equations: Sequence[Equation], residuals_at: ResidualsAt) -> np.ndarray:
     """The unknowns with frequencies and phases where residuals are least.
 
     Args:
@@ -56,9 +51,7 @@ def waves_started(
     return unknowns
 
 
-def _best(
-    candidates: list[np.ndarray], tried: list[int], residuals_at: Callable[[np.ndarray], Weak | None], system: System
-) -> np.ndarray:
+def _best(candidates: list[np.ndarray], tried: list[int], residuals_at: ResidualsAt, system: System) -> np.ndarray:
     fits = [_with_others(each, residuals_at(each), tried, system.task) for each in candidates]
     best = int(np.argmin([left for left, _ in fits]))
     # Beside an amplitude of nearly nothing a frequency has no slope, so the amplitude goes along.
@@ -76,17 +69,19 @@ def _candidates(
         # How far the wave moves with a delay depends on the frequency.
         _, phases = _waves(system, replace(state, unknowns=candidate), equations)
         shifted = [number for number in numbers if number in phases]
-        for shifts in itertools.product(*(_phases(system, number, phases[number]) for number in shifted)):
+        for shifts in itertools.product(*(_phases(system, candidate, number, phases[number]) for number in shifted)):
             whole = candidate.copy()
             whole[shifted] = shifts
             yield whole
 
 
-def _with_others(unknowns: np.ndarray, weak: Weak | None, tried: list[int], task: Task) -> tuple[float, np.ndarray]:
+def _with_others(
+    unknowns: np.ndarray, linear: LinearResiduals | None, tried: list[int], task: Task
+) -> tuple[float, np.ndarray]:
     """The size of the residuals with all other unknowns regressed within their bounds, and the unknowns then."""
-    if weak is None:
+    if linear is None:
         return np.inf, unknowns
-    rows, misfit = weak
+    rows, misfit = linear
     size = np.abs(rows).max(axis=0)
     others = np.setdiff1d(np.flatnonzero(size > 0.0), tried)
     step = np.zeros(len(unknowns))
@@ -95,8 +90,8 @@ def _with_others(unknowns: np.ndarray, weak: Weak | None, tried: list[int], task
     return float(np.linalg.norm(misfit + rows @ (after - unknowns))), after
 
 
-def _size(weak: Weak | None) -> float:
-    return np.inf if weak is None else float(np.linalg.norm(weak[1]))
+def _size(linear: LinearResiduals | None) -> float:
+    return np.inf if linear is None else float(np.linalg.norm(linear[1]))
 
 
 def _waves(system: System, state: State, equations: Sequence[Equation]) -> tuple[dict[int, float], dict[int, float]]:
@@ -123,9 +118,11 @@ def _frequencies(system: System, number: int, varies: float, most: int) -> np.nd
     return frequencies_to_try(varies, waves, low, high, most)
 
 
-def _phases(system: System, number: int, slope: float) -> np.ndarray:
+def _phases(system: System, unknowns: np.ndarray, number: int, slope: float) -> np.ndarray:
+    """The values over one period that the bounds allow; where these are closer together, the present one."""
     found = PHASES / slope
-    return found[(found > system.task.low[number]) & (found < system.task.high[number])]
+    found = found[(found > system.task.low[number]) & (found < system.task.high[number])]
+    return found if len(found) else unknowns[[number]]
 
 
 def frequencies_to_try(varies: float, waves: float, low: float, high: float, most: int) -> np.ndarray:
@@ -136,9 +133,10 @@ def frequencies_to_try(varies: float, waves: float, low: float, high: float, mos
         waves: the most waves in the record where there is no bound.
         low, high: the bounds, infinite where there are none.
         most: values at most."""
-    range_up = 2.0 * np.pi * waves / varies
-    lowest = low if np.isfinite(low) else min(0.0, high - range_up)
-    highest = high if np.isfinite(high) else max(lowest, 0.0) + range_up
+    reach = 2.0 * np.pi * waves / varies
+    lowest = low if np.isfinite(low) else min(0.0, high - reach)
+    highest = high if np.isfinite(high) else max(lowest, 0.0) + reach
     count = int(np.ceil((highest - lowest) * varies / STEP)) + 1
     found = np.linspace(lowest, highest, min(count, most))
-    return found[(found > low) & (found < high)]
+    inside = found[(found > low) & (found < high)]
+    return inside if len(inside) else np.array([0.5 * (lowest + highest)])

@@ -4,14 +4,13 @@ Integration against functions that vanish at the border is insensitive to noise,
 linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used. Unknowns
 that stand in conditions alone are fitted to the smoothed field there."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from napinn.engines.splines.elimination import without_defined
 from napinn.engines.splines.equation_units import Units, measured_units
-from napinn.engines.splines.state import State
+from napinn.engines.splines.state import LinearResiduals, ResidualsAt, State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.waves import waves_started
@@ -35,11 +34,6 @@ ROBUST_WIDTH = 1.5
 """In deviations, Huber's: 96 % as precise as least squares where errors are Gaussian (Huber 1964)."""
 NEARER_TO_BOUND = 0.05
 """Of the distance between start and bound that a start keeps to the bound: on it the first step could not move."""
-
-Linear = tuple[np.ndarray, np.ndarray]
-"""Derivatives of the weak residuals by the unknowns, and the residuals."""
-ResidualsAt = Callable[[np.ndarray], Linear | None]
-"""Both at given unknowns; None where they are not finite."""
 
 
 def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
@@ -82,7 +76,7 @@ def _of_equations(system: System, state: State, units: Units) -> tuple[list[Equa
     usable = [number for number, equation in enumerate(task.equations[:own]) if _seen(task, equation)]
     tested = _Tested(system.grid)
 
-    def residuals_at(unknowns: np.ndarray) -> Linear | None:
+    def residuals_at(unknowns: np.ndarray) -> LinearResiduals | None:
         return _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
 
     return [task.equations[number] for number in usable], residuals_at
@@ -98,7 +92,7 @@ def _of_conditions(system: System, state: State, units: Units) -> tuple[list[Equ
         if condition.equation.unknowns - elsewhere and _seen(task, condition.equation)
     }
 
-    def residuals_at(unknowns: np.ndarray) -> Linear | None:
+    def residuals_at(unknowns: np.ndarray) -> LinearResiduals | None:
         faces = system.face_residuals(state.coefficients, unknowns)
         matrix, right = [], []
         for number in usable:
@@ -113,8 +107,8 @@ def _of_conditions(system: System, state: State, units: Units) -> tuple[list[Equ
 
 
 def _halved(
-    residuals_at: ResidualsAt, unknowns: np.ndarray, residuals: Linear, after: np.ndarray
-) -> tuple[np.ndarray, Linear | None]:
+    residuals_at: ResidualsAt, unknowns: np.ndarray, residuals: LinearResiduals, after: np.ndarray
+) -> tuple[np.ndarray, LinearResiduals | None]:
     """The unknowns after a step that is halved until the linear model holds, and the residuals there."""
     for _ in range(HALVINGS):
         found = residuals_at(after)
@@ -124,7 +118,7 @@ def _halved(
     return after, residuals_at(after)
 
 
-def _as_predicted(before: Linear, step: np.ndarray, misfit: np.ndarray) -> bool:
+def _as_predicted(before: LinearResiduals, step: np.ndarray, misfit: np.ndarray) -> bool:
     """Whether the weak residuals after a step are those of the linear model; always so where the unknowns stand
     linearly in their equations."""
     predicted = before[1] + before[0] @ step
@@ -162,7 +156,7 @@ def _weak_residuals(
     units: Units,
     usable: list[int],
     tested: _Tested,
-) -> Linear | None:
+) -> LinearResiduals | None:
     """Derivatives of the weak residuals by the unknowns, and the residuals; None where they are not finite."""
     residuals = system.residuals(coefficients, unknowns)
     matrix, right = [], []
@@ -176,7 +170,7 @@ def _weak_residuals(
     return _if_finite(np.concatenate(matrix), np.concatenate(right))
 
 
-def _if_finite(rows: np.ndarray, misfit: np.ndarray) -> Linear | None:
+def _if_finite(rows: np.ndarray, misfit: np.ndarray) -> LinearResiduals | None:
     return (rows, misfit) if np.isfinite(rows).all() and np.isfinite(misfit).all() else None
 
 
