@@ -383,3 +383,19 @@ def test_several_seeds_leave_one_run_that_can_be_repeated(decay_problem, decay_r
     assert (table["k"] <= interval.high).all()
     assert "2 seeds found 'k' from" in result.notes[-1]
     assert "the best by its loss" in result.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ((0.7, 0.9), "0.7 … 0.9"),
+        ((1.69969, 1.70029), "1.69969 … 1.70029"),
+        ((0.99, 1.01), "0.99 … 1.01"),
+        ((2.997924e8, 2.997926e8), "299792400 … 299792600"),
+        ((0.5, 0.5), "0.5 … 0.5"),
+        ((-np.inf, 2.0), "-∞ … 2"),
+        ((1.0, np.nextafter(1.0, 2.0)), "1 … 1"),
+    ],
+)
+def test_the_ends_of_an_interval_have_the_digits_that_show_its_width(ends, shown):
+    assert str(Interval(*ends, error=0.1)) == shown

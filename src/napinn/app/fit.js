@@ -66,8 +66,7 @@
   }
 
   function card(name, value, interval, unit) {
-    const [low, high] = [interval?.low, interval?.high].map((end) => (typeof end === "number" ? digits(end) : null));
-    const spread = low !== null && high !== null ? make("span", {}, `95 % interval ${low} to ${high}`) : null;
+    const spread = interval ? make("span", {}, `95 % interval ${interval}`) : null;
     return make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, unit ? `${digits(value)} ${unit}` : digits(value)), spread));
   }
 

@@ -19,6 +19,7 @@ from typing import Any
 from napinn.app.workspace import PROBLEM, Analysis
 from napinn.errors import InputError, printable
 from napinn.report.watching import colour_of, status
+from napinn.results.intervals import formatted_ends
 from napinn.results.result import FitStatus
 from napinn.runs.folder import RESULT, VERIFICATION
 from napinn.runs.request import REQUEST
@@ -203,13 +204,19 @@ def _ended(analysis: Analysis, run: Path) -> dict[str, Any]:
         "notes": result.get("notes", []),
         "unknowns": result.get("unknowns", {}),
         "units": result.get("units", {}),
-        "intervals": result.get("intervals", {}),
+        "intervals": _intervals(result.get("intervals") or {}),
         "seconds": result.get("seconds"),
         "flagged": result.get("readings", {}).get("flagged"),
         "count": result.get("readings", {}).get("count"),
         "trust": _read(run / VERIFICATION),
         "faulty": result.get("readings", {}).get("faulty_sensors", {}),
     }
+
+
+def _intervals(ends: dict[str, Any]) -> dict[str, str]:
+    """As the page shows them; those with an open end are left out."""
+    closed = {name: (each.get("low"), each.get("high")) for name, each in ends.items()}
+    return {name: " to ".join(formatted_ends(*each)) for name, each in closed.items() if None not in each}
 
 
 def _log(analysis: Analysis) -> str:

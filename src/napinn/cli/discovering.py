@@ -26,6 +26,7 @@ from napinn.report.discovery import SECTION, discovery_charts, discovery_tables
 from napinn.report.document import page
 from napinn.report.html import figures_of, write_report
 from napinn.report.templating import Markup, joined, part
+from napinn.results.intervals import formatted_ends
 from napinn.runs.folder import prepare, save
 from napinn.storage.atomic import write_atomic
 from napinn.storage.lock import held
@@ -167,9 +168,8 @@ def next_commands(found: Discovery, folder: Path, readings: Path) -> str:
 def _terms(equation: FoundEquation) -> Table:
     table = Table(f"terms of {equation.left}", "coefficient", "95 % interval", "inclusion", box=None)
     for term in equation.terms:
-        table.add_row(
-            escape(term.text), f"{term.coefficient:.5g}", f"{term.low:.4g} … {term.high:.4g}", term.shown_inclusion
-        )
+        interval = " … ".join(formatted_ends(term.low, term.high))
+        table.add_row(escape(term.text), f"{term.coefficient:.5g}", interval, term.shown_inclusion)
     return table
 
 

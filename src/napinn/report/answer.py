@@ -7,7 +7,7 @@ from napinn.problem.experiment import experiment_of, without_experiment
 from napinn.report.labels import share, with_unit
 from napinn.report.templating import Markup, render
 from napinn.report.truth import Truth
-from napinn.results.intervals import format_end
+from napinn.results.intervals import formatted_ends
 from napinn.results.result import FitResult
 
 WORST_SENSORS = 8
@@ -50,7 +50,7 @@ def _cards(result: FitResult, truth: Truth | None, intervals: Intervals) -> list
         notes = []
         if name in intervals:
             low, high = intervals[name]
-            notes.append(f"95 % interval {format_end(low)} to {format_end(high)}")
+            notes.append(f"95 % interval {' to '.join(formatted_ends(low, high))}")
         if truth is not None and name in truth.unknowns:
             notes.append(f"truth {truth.unknowns[name]:.4g}")
         start = problem.unknowns[name].start

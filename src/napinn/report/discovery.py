@@ -6,6 +6,7 @@ from typing import Any
 
 from napinn.report.charts import Chart, axes
 from napinn.report.templating import Markup, render
+from napinn.results.intervals import formatted_ends
 
 Json = Mapping[str, Any]
 SECTION = "Discovery"
@@ -27,7 +28,7 @@ def _terms(equation: Json) -> list[tuple[str, ...]]:
         (
             term["shown"],
             f"{term['coefficient']:.5g}",
-            f"{term['low']:.4g} … {term['high']:.4g}",
+            " … ".join(formatted_ends(term["low"], term["high"])),
             term.get("shown_inclusion", f"{term['inclusion']:.2f}"),
         )
         for term in equation["terms"]

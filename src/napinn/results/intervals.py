@@ -16,6 +16,9 @@ FEWEST_READINGS = 3
 MOST_NODES = 20_000
 """On a finer grid the spread, which is smooth, is taken at so many nodes and drawn straight between them."""
 
+FEWEST_DIGITS, DIGITS_OF_WIDTH, MOST_DIGITS = 4, 2, 15
+"""Digits of the ends of an interval, and of its width in them; double precision has 15."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -43,15 +46,27 @@ class Interval:
             raise InputError(f"an interval runs from {self.low:g} to {self.high:g}; low must come before high.")
 
     def __str__(self) -> str:
-        return f"{format_end(self.low)} … {format_end(self.high)}"
+        return " … ".join(formatted_ends(self.low, self.high))
 
     @property
     def bounded(self) -> bool:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
-def format_end(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
+def formatted_ends(low: float, high: float) -> tuple[str, str]:
+    """Both ends of an interval in as many digits as show its width: 1.69969 and 1.70029, and not 1.7 twice.
+
+    :param low: The lower end, which may be infinite.
+    :param high: The upper end."""
+    width, size = high - low, max(abs(low), abs(high))
+    digits = FEWEST_DIGITS
+    if 0.0 < width < math.inf:
+        digits = min(max(digits, math.ceil(math.log10(size / width)) + DIGITS_OF_WIDTH), MOST_DIGITS)
+    return _end(low, digits), _end(high, digits)
+
+
+def _end(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
 
 
 class FieldSpread(abc.ABC):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from napinn.errors import InputError
+from napinn.results.intervals import formatted_ends
 
 THRESHOLD = 1.9207
 """Nats: half of the 95 % quantile of chi-square with one degree of freedom."""
@@ -75,7 +76,7 @@ class Profile:
         """The 95 % interval in words; a side that stays below the threshold is open."""
         low, high = math.isfinite(self.low), math.isfinite(self.high)
         if low and high:
-            return f"{self.low:.4g} … {self.high:.4g}"
+            return " … ".join(formatted_ends(self.low, self.high))
         if low or high:
             return f"above {self.low:.4g}" if low else f"below {self.high:.4g}"
         return "any value"
