@@ -140,6 +140,9 @@ class Starts:
         for name, other in finest(self.task, start).items() if single else ():
             if not settled():
                 attempt(name, other, None, 1.0, min(most, MOST_IN_DOUBT * self.task.fields))
+        if doubtful():
+            # With a loose tolerance the first steps may leave the valley that the weak form found.
+            attempt("weak form, held tightly", start, None, GIVEN_START)
         if few or doubtful() or (self.task.dimensions == 2 and cheap() and not settled()):
             attempt("given start", start, self.first, GIVEN_START)
         if few or doubtful():

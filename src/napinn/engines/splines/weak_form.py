@@ -10,10 +10,10 @@ import numpy as np
 
 from napinn.engines.splines.elimination import without_defined
 from napinn.engines.splines.equation_units import Units, measured_units
+from napinn.engines.splines.scans import scanned
 from napinn.engines.splines.state import LinearResiduals, ResidualsAt, State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
-from napinn.engines.splines.waves import waves_started
 from napinn.field.splines.axis import uniform_axis
 from napinn.field.splines.space import PointGrid
 from napinn.noise.laws import Huber, deviation
@@ -52,7 +52,7 @@ def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
 
 def _fitted(system: System, state: State, equations: list[Equation], residuals_at: ResidualsAt) -> np.ndarray | None:
     """The unknowns at which some residuals are least; None where none can be reached."""
-    unknowns = waves_started(system, state, equations, residuals_at)
+    unknowns = scanned(system, state, equations, residuals_at)
     residuals = residuals_at(unknowns)
     for _ in range(ROUNDS):
         after = None if residuals is None else _regressed(system.task, unknowns, *residuals)

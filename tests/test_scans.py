@@ -1,4 +1,4 @@
-"""Frequencies and phases need no start, and a hidden field that an equation defines is put into the others."""
+"""Frequencies, phases and places need no start; a hidden field that an equation defines is put into the others."""
 
 import numpy as np
 import pandas as pd
@@ -6,10 +6,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from napinn import read_table
+from napinn.engines.splines.cost import Meter
 from napinn.engines.splines.elimination import without_defined
+from napinn.engines.splines.equation_units import measured_units
+from napinn.engines.splines.journal import Journal
+from napinn.engines.splines.scans import STEP, frequencies_to_try
+from napinn.engines.splines.smoothing import choose_start
+from napinn.engines.splines.starts import Starts
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.unknown_functions import tree_of
-from napinn.engines.splines.waves import STEP, frequencies_to_try
+from napinn.engines.splines.weak_form import weak_start
 from napinn.problem import Problem, Unknown
 from napinn.problem.equations.tree import evaluate
 from spline_cases import fitted
@@ -62,6 +68,31 @@ def test_a_wave_in_a_condition_alone_needs_no_start():
     )  # fmt: skip
     found = fitted(problem, table).unknowns
     assert found == pytest.approx({"D": 0.05, "m": 12.0, "A": 8.0, "w": 2.0 * np.pi, "p": 0.5}, rel=0.08)
+
+
+def steady_source(place):
+    """u_t = -k*u + q*exp(-((x - a)/0.3)^2) from nothing, at 16 places."""
+    x, t = (part.ravel() for part in np.meshgrid(np.linspace(0.0, 3.0, 16), np.linspace(0.0, 4.0, 30)))
+    field = 2.0 * np.exp(-(((x - place) / 0.3) ** 2)) * (1.0 - np.exp(-0.5 * t)) / 0.5
+    return pd.DataFrame({"x": x, "t": t, "u": field + np.random.default_rng(0).normal(0.0, 0.03, len(x))})
+
+
+@pytest.mark.parametrize(
+    ("argument", "place", "sign"), [("x - a", 2.4, 1.0), ("a - x", 0.5, 1.0), ("x + a", 2.4, -1.0)]
+)
+def test_the_weak_form_begins_at_the_place_of_a_source(argument, place, sign):
+    problem = Problem(
+        {"x": (0.0, 3.0), "t": (0.0, 4.0)}, ("u",), (f"u_t = -k*u + q*exp(-(({argument})/0.3)^2)",),
+        {"k": Unknown(), "q": Unknown(), "a": Unknown()},
+    )  # fmt: skip
+    task, meter = Task(problem, read_table(steady_source(place), ("x", "t"), ("u",))), Meter(np.inf)
+    starts = Starts(task, lambda point, happened: None, lambda stage: None, Journal(), meter)
+    start = choose_start(task, 0, 4000, meter)
+    starts.find_first(start)
+    system, state = starts.smoothed_state(start)
+    found = weak_start(system, state, measured_units(system, state))
+    assert found is not None
+    assert found[2] == pytest.approx(sign * place, abs=0.1)
 
 
 def test_frequencies_are_tried_a_quarter_of_a_period_apart_up_to_what_the_mesh_shows():

@@ -1,10 +1,11 @@
-"""Where frequencies and phases start: of unknowns in the argument of a sine the likelihood has many maxima.
+"""Where frequencies, phases and places start: in these unknowns the likelihood has many maxima.
 
-A frequency whose wave falls out of step by half a period within the record has no slope towards the right one. So
-values a quarter of a period apart are tried, with the other unknowns regressed; the weak form begins at the best."""
+A frequency whose wave falls out of step by half a period within the record has no slope towards the right one, and
+neither has the place of a source that does not overlap with the true one. So values are tried that are a quarter of a
+period, or some share of the box, apart, with the other unknowns regressed. The weak form begins at the best."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,9 @@ from napinn.engines.splines.state import LinearResiduals, ResidualsAt, State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
 from napinn.engines.splines.unknown_functions import tree_of
-from napinn.problem.equations import Equation, UnknownLeaf
+from napinn.problem.equations import Coordinate, Equation, UnknownLeaf
 from napinn.problem.equations.gradient import value_and_partials
-from napinn.problem.equations.tree import Call, walk
+from napinn.problem.equations.tree import Call, Sum, walk
 
 WAVES = ("sin", "cos")
 STEP = np.pi / 2
@@ -26,13 +27,16 @@ CELLS_A_WAVE = 2
 """Of the smoothed field, with two points each: a shorter wave would be taken for a longer one."""
 SAME_EVERYWHERE = 1e-6
 """Of its size, by how much the slope of an argument may vary for an unknown to be a phase."""
+FEWEST_PLACES, MOST_PLACES = 6, 48
+"""Values of a place along its coordinate: as few as the test functions of the weak form, and as many as resolve a
+source that these show."""
 MOST_TRIED, MOST_SECONDS = 512, 2.0
 """Combinations that are tried together, and of one unknown, and how long these may take; one costs less than a
 Gauss–Newton step."""
 
 
-def waves_started(system: System, state: State, equations: Sequence[Equation], residuals_at: ResidualsAt) -> np.ndarray:
-    """The unknowns with frequencies and phases where residuals are least.
+def scanned(system: System, state: State, equations: Sequence[Equation], residuals_at: ResidualsAt) -> np.ndarray:
+    """The unknowns with frequencies, phases and places where residuals are least.
 
     Args:
         system: on the first mesh.
@@ -42,6 +46,8 @@ def waves_started(system: System, state: State, equations: Sequence[Equation], r
     most = int(np.clip(MOST_SECONDS / system.step_seconds, 2 * len(PHASES), MOST_TRIED))
     frequencies, phases = _waves(system, state, equations)
     tried = {number: _frequencies(system, number, slopes, most) for number, slopes in frequencies.items()}
+    waves = np.prod([len(each) for each in tried.values()]) * len(PHASES) ** len(phases)
+    tried |= _places(system, equations, {*frequencies, *phases}, most / waves)
     together = np.prod([len(each) for each in tried.values()]) * len(PHASES) ** len(phases) <= most
     unknowns = state.unknowns
     for numbers in [[*tried, *phases]] if together else [[number] for number in (*tried, *phases)]:
@@ -61,7 +67,7 @@ def _best(candidates: list[np.ndarray], tried: list[int], residuals_at: Residual
 def _candidates(
     system: System, state: State, equations: Sequence[Equation], numbers: list[int], tried: dict[int, np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """All combinations of some frequencies with some phases."""
+    """All combinations of some frequencies and places with some phases."""
     varied = [number for number in numbers if number in tried]
     for combination in itertools.product(*(tried[number] for number in varied)):
         candidate = state.unknowns.copy()
@@ -116,6 +122,33 @@ def _frequencies(system: System, number: int, varies: float, most: int) -> np.nd
     waves = max(axis.cells for axis in system.space.axes) / CELLS_A_WAVE
     low, high = float(system.task.low[number]), float(system.task.high[number])
     return frequencies_to_try(varies, waves, low, high, most)
+
+
+def _places(system: System, equations: Sequence[Equation], but: Collection[int], most: float) -> dict[int, np.ndarray]:
+    """The values of unknowns that are subtracted from a coordinate, but for those of waves, all of them inside the box;
+    `most` combinations of them may be tried."""
+    task, ends = system.task, {}
+    for equation in equations:
+        for node in walk(tree_of(equation)):
+            for name, low, high in _shifts(node, task) if isinstance(node, Sum) else ():
+                ends[task.unknowns.index(name)] = (low, high)
+    ends = {number: pair for number, pair in ends.items() if number not in but}
+    count = int(np.clip(most ** (1.0 / max(len(ends), 1)), FEWEST_PLACES, MOST_PLACES))
+    found = {}
+    for number, (low, high) in ends.items():
+        values = low + (high - low) * (np.arange(count) + 0.5) / count
+        values = values[(values > task.low[number]) & (values < task.high[number])]
+        found |= {number: values} if len(values) else {}
+    return found
+
+
+def _shifts(node: Sum, task: Task) -> Iterator[tuple[str, float, float]]:
+    """Each unknown by which a sum shifts a coordinate, with the ends between which the shifted origin is in the box."""
+    along = [(sign, leaf.name) for sign, leaf in node.terms if isinstance(leaf, Coordinate)]
+    by = [(sign, leaf.name) for sign, leaf in node.terms if isinstance(leaf, UnknownLeaf)]
+    for (sign, axis), (other, name) in itertools.product(along, by):
+        low, high = task.problem.coordinates[axis]
+        yield (name, low, high) if sign != other else (name, -high, -low)
 
 
 def _phases(system: System, unknowns: np.ndarray, number: int, slope: float) -> np.ndarray:
