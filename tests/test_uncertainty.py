@@ -394,6 +394,8 @@ def test_several_seeds_leave_one_run_that_can_be_repeated(decay_problem, decay_r
         ((2.997924e8, 2.997926e8), "299792400 … 299792600"),
         ((0.5, 0.5), "0.5 … 0.5"),
         ((-np.inf, 2.0), "-∞ … 2"),
+        ((-np.inf, np.inf), "-∞ … ∞"),
+        ((0.0, 0.0), "0 … 0"),
         ((1.0, np.nextafter(1.0, 2.0)), "1 … 1"),
     ],
 )

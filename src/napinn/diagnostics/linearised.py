@@ -124,7 +124,7 @@ class Linearised:
         return found
 
 
-def linearised(problem: Problem, without: frozenset[str] = frozenset(), alike: bool = False) -> Linearised:
+def linearised(problem: Problem, without: frozenset[str] = frozenset(), balanced: bool = False) -> Linearised:
     """The problem at random values, with unknowns near their start.
 
     All derivatives are positive, so that a logarithm or a root of a field has a value.
@@ -132,7 +132,7 @@ def linearised(problem: Problem, without: frozenset[str] = frozenset(), alike: b
     Args:
         problem: what to linearise.
         without: coordinates along which every derivative is zero.
-        alike: whether unknowns instead have values at which their terms are of size one."""
+        balanced: whether unknowns instead have values at which their terms are of size one."""
     rng = np.random.default_rng(0)
     nodes = _nodes(problem) if problem.varying else ()
     drawn = rng.uniform(problem.lows, problem.highs, (SAMPLES, len(problem.lows)))
@@ -142,8 +142,9 @@ def linearised(problem: Problem, without: frozenset[str] = frozenset(), alike: b
     values = {terms: rng.uniform(0.5, 1.5, shape) for terms in sorted(wanted(bound))}
     values = {terms: array * (not any(without & set(axes) for axes in terms)) for terms, array in values.items()}
     unknowns = _near_start(problem, rng)
-    if alike:
-        sizes = np.abs(linearised(problem, without).along_unknowns()).max(axis=0)
+    if balanced:
+        columns = np.abs(linearised(problem, without).along_unknowns())
+        sizes = columns[np.isfinite(columns).all(axis=1)].max(axis=0, initial=0.0)
         unknowns = {name: value / (size or 1.0) for (name, value), size in zip(unknowns.items(), sizes, strict=True)}
     known: dict[str, Any] = {**unknowns, **dict.fromkeys(problem.varying, _some_function)}
 

@@ -29,8 +29,13 @@ def trades(problem: Problem, with_steps: bool = False) -> dict[str, str]:
         with_steps: whether functions that are constant but for jumps may take any values. Few jumps determine more
             than a smooth function does."""
     found = _trades_of(linearised(problem), with_steps)
+    if not found:
+        return {}
     # Beside a term that is a billion times as large, as in s*(T^4 - 293^4), another one is lost in rounding.
-    again = _trades_of(linearised(problem, alike=True), with_steps) if found else {}
+    balanced = linearised(problem, balanced=True)
+    if not np.isfinite(balanced.along_unknowns()).all(axis=1).any():
+        return found
+    again = _trades_of(balanced, with_steps)
     return {name: clause for name, clause in found.items() if name in again}
 
 

@@ -24,8 +24,12 @@ HALF_WIDTH = float(ndtri(0.975))
 """Of a 95 % interval, in standard errors."""
 
 
-def refusal_of(evidence: Evidence, found: Search) -> str:
-    """Why no equation is claimed; empty where one is."""
+def refusal_of(evidence: Evidence, found: Search, time: str | None) -> str:
+    """Why no equation is claimed; empty where one is.
+
+    :param evidence: What the readings say.
+    :param found: The sets of terms, and which was chosen.
+    :param time: The coordinate of time, if there is one."""
     left, field = show(found.side), evidence.fields[found.side.field]
     if field.explained < SURE_FIELD:
         return (
@@ -39,15 +43,14 @@ def refusal_of(evidence: Evidence, found: Search) -> str:
         reason = f"the best terms explain {share:.0f} % of it; a term that matters is missing from the library"
     else:
         return ""
-    return f"No equation is claimed for {left}: {reason}.{_second_order_hint(found.side)}"
+    return f"No equation is claimed for {left}: {reason}.{_second_order_hint(found.side, time)}"
 
 
-def _second_order_hint(side: Derivative) -> str:
+def _second_order_hint(side: Derivative, time: str | None) -> str:
     """Waves and oscillators have no equation of first order in what is measured."""
-    axes = side.terms[0]
-    if len(axes) != 1:
+    if time is None or side.terms != ((time,),):
         return ""
-    return f" If '{side.field}' oscillates, try --left {spell(Derivative(side.field, ((*axes, *axes),)))}."
+    return f" If '{side.field}' oscillates, try --left {spell(Derivative(side.field, ((time, time),)))}."
 
 
 def poor_fit(left: str, left_over: float) -> str:

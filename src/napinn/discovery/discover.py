@@ -72,7 +72,7 @@ def discover(
     with one_blas_thread():
         evidence = _evidence(readings, question, ranges, seed)
         searches = search(evidence, question.wanted, seed)
-        refusals = [refusal_of(evidence, found) for found in searches]
+        refusals = [refusal_of(evidence, found, question.time) for found in searches]
         frame = Frame(
             ranges, tuple(readings.fields), question.lefts, question.known_texts, name, question.constants,
             dict(units or {}), tuple(own_units),

@@ -38,17 +38,17 @@ class Question:
         self.constants = constants
         names = Names(tuple(readings.coordinates), tuple(readings.fields), (), constants)
         self.names = names
-        time_name = _time_of(readings)
+        self.time = _time_of(readings)
         lefts = [left] if isinstance(left, str) else left
         if not lefts:
-            if time_name is None:
+            if self.time is None:
                 raise InputError("no coordinate is named as time, so the left side is not known; name it with --left.")
-            lefts = [spell(Derivative(field, ((time_name,),))) for field in readings.fields]
+            lefts = [spell(Derivative(field, ((self.time,),))) for field in readings.fields]
         self.sides = [left_side(text, names) for text in lefts]
         self.lefts = tuple(spell(side) for side in self.sides)
         if len(set(self.lefts)) < len(self.lefts):
             raise InputError(f"left side '{_twice(self.lefts)}' is given twice; remove one of them.")
-        self.default = [] if terms else self._default_libraries(time_name or "")
+        self.default = [] if terms else self._default_libraries()
         library = self._by_left(terms) if terms else self.default
         fixed = self._by_left(known) if known else [[] for _ in self.lefts]
         self.wanted = []
@@ -58,7 +58,8 @@ class Question:
             self.wanted.append(Wanted(side, read, tuple(read_term(text, names) for text in certain)))
         self.known_texts = tuple(" + ".join(f"({term.spelled})" for term in each.known) for each in self.wanted)
 
-    def _default_libraries(self, time: str) -> list[list[str]]:
+    def _default_libraries(self) -> list[list[str]]:
+        time = self.time or ""
         usual = default_terms(self.names, time)
         return [[*usual, *slower_terms(self.names, time, side)] for side in self.sides]
 

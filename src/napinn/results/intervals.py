@@ -66,7 +66,7 @@ def formatted_ends(low: float, high: float) -> tuple[str, str]:
 
 
 def _end(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
+    return f"{value:.{digits}g}".replace("inf", "∞")
 
 
 class FieldSpread(abc.ABC):

@@ -32,16 +32,17 @@ def without_defined(task: Task) -> Task:
 
 def _without(name: str, equations: list[Equation], coordinates: Sequence[str]) -> list[Equation]:
     """The equations with a hidden field replaced by what one of them says that it is; unchanged if none does."""
-    for number, equation in enumerate(equations):
+    for equation in equations:
         value = _definition(name, tree_of(equation))
         if value is None:
             continue
-        others = equations[:number] + equations[number + 1 :]
         try:
-            return [_with(each, name, value, coordinates) for each in others]
+            others = [_with(each, name, value, coordinates) for each in equations if each is not equation]
         except InputError:
             # What it is has no derivative as an expression.
             continue
+        if others and all(each.needs for each in others):
+            return others
     return equations
 
 

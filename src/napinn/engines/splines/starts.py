@@ -163,7 +163,7 @@ class Starts:
         least = measured_units(system, replace(state, unknowns=small))
         try:
             if given is None:
-                given = weak_start(system, state, least)
+                given = weak_start(system, state, small)
                 given = None if given is None else self.task.near_priors(given)
             begun = state if given is None else replace(state, unknowns=given)
             return Descent(name, least, most, self.report, self.journal).run(system, begun, tolerance, end), least

@@ -4,13 +4,13 @@ Integration against functions that vanish at the border is insensitive to noise,
 linearly in their equation (the weak form, as in WSINDy). Only equations without hidden fields can be used. Unknowns
 that stand in conditions alone are fitted to the smoothed field there."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from napinn.engines.splines.elimination import without_defined
 from napinn.engines.splines.equation_units import Units, measured_units
-from napinn.engines.splines.scans import scanned
+from napinn.engines.splines.scans import reached_by, scanned
 from napinn.engines.splines.state import LinearResiduals, ResidualsAt, State
 from napinn.engines.splines.system import System
 from napinn.engines.splines.task import Task
@@ -36,31 +36,47 @@ NEARER_TO_BOUND = 0.05
 """Of the distance between start and bound that a start keeps to the bound: on it the first step could not move."""
 
 
-def weak_start(system: System, state: State, units: Units) -> np.ndarray | None:
-    """The unknowns; None where every equation has a hidden field, or no unknown can be reached."""
+def weak_start(system: System, state: State, small: np.ndarray) -> np.ndarray | None:
+    """The unknowns; None where every equation has a hidden field, or no unknown can be reached.
+
+    Args:
+        system: on the first mesh.
+        state: the smoothed readings and the first unknowns.
+        small: unknowns at which no equation looks large, by which residuals are measured."""
+    if not len(state.unknowns):
+        return None
     task = without_defined(system.task)
-    if task is not system.task:
-        system = system.of(task)
-        units = measured_units(system, state)
+    system = system if task is system.task else system.of(task)
+    units = measured_units(system, replace(state, unknowns=small))
     found = None
-    for equations, residuals_at in (_of_equations(system, state, units), _of_conditions(system, state, units)):
+    for part in (_of_equations(system, state, units), _of_conditions(system, state, units)):
         begun = state if found is None else replace(state, unknowns=found)
-        after = _fitted(system, begun, equations, residuals_at) if equations and len(state.unknowns) else None
+        after = None if part is None else _fitted(system, begun, part)
         found = found if after is None else after
     return found
 
 
-def _fitted(system: System, state: State, equations: list[Equation], residuals_at: ResidualsAt) -> np.ndarray | None:
-    """The unknowns at which some residuals are least; None where none can be reached."""
-    unknowns = scanned(system, state, equations, residuals_at)
-    residuals = residuals_at(unknowns)
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some of the equations or conditions, and what is fitted to them."""
+
+    equations: list[Equation]
+    movable: frozenset[str]
+    """The unknowns that are fitted."""
+    residuals_at: ResidualsAt
+
+
+def _fitted(system: System, state: State, part: _Part) -> np.ndarray | None:
+    """The unknowns at which the residuals of a part are least; None where none can be reached."""
+    unknowns = scanned(system, state, part.equations, part.movable, part.residuals_at)
+    residuals = part.residuals_at(unknowns)
     for _ in range(ROUNDS):
         after = None if residuals is None else _regressed(system.task, unknowns, *residuals)
         if residuals is None or after is None:
             return None
         if np.allclose(after, unknowns, rtol=1e-4, atol=0.0):
             return after
-        unknowns, residuals = _halved(residuals_at, unknowns, residuals, after)
+        unknowns, residuals = _halved(part.residuals_at, unknowns, residuals, after)
     return unknowns
 
 
@@ -69,20 +85,22 @@ def _seen(task: Task, equation: Equation) -> bool:
     return not any(leaf.field in task.unseen for leaf in equation.needs)
 
 
-def _of_equations(system: System, state: State, units: Units) -> tuple[list[Equation], ResidualsAt]:
+def _of_equations(system: System, state: State, units: Units) -> _Part | None:
     """The equations without hidden fields, and their weak residuals."""
     task = system.task
-    own = len(task.equations) - len(task.problem.written) + len(task.problem.stated)
-    usable = [number for number, equation in enumerate(task.equations[:own]) if _seen(task, equation)]
+    stated = len(task.equations) - len(task.problem.written) + len(task.problem.stated)
+    usable = [number for number, equation in enumerate(task.equations[:stated]) if _seen(task, equation)]
+    if not usable:
+        return None
     tested = _Tested(system.grid)
 
     def residuals_at(unknowns: np.ndarray) -> LinearResiduals | None:
         return _weak_residuals(system, state.coefficients, unknowns, units, usable, tested)
 
-    return [task.equations[number] for number in usable], residuals_at
+    return _Part([task.equations[number] for number in usable], frozenset(task.unknowns), residuals_at)
 
 
-def _of_conditions(system: System, state: State, units: Units) -> tuple[list[Equation], ResidualsAt]:
+def _of_conditions(system: System, state: State, units: Units) -> _Part | None:
     """The conditions with unknowns that no equation has, and their residuals with these unknowns alone."""
     task = system.task
     elsewhere = frozenset[str]().union(*(equation.unknowns for equation in task.equations))
@@ -91,19 +109,21 @@ def _of_conditions(system: System, state: State, units: Units) -> tuple[list[Equ
         for number, condition in enumerate(task.conditions)
         if condition.equation.unknowns - elsewhere and _seen(task, condition.equation)
     }
+    if not usable:
+        return None
+    movable = frozenset[str]().union(*(equation.unknowns for equation in usable.values())) - elsewhere
 
     def residuals_at(unknowns: np.ndarray) -> LinearResiduals | None:
         faces = system.face_residuals(state.coefficients, unknowns)
         matrix, right = [], []
         for number in usable:
-            unit = units.conditions[number] * np.sqrt(faces[number].value.size)
-            slopes = [0.0 if name in elsewhere else faces[number].unknowns.get(name, 0.0) for name in task.unknowns]
-            shape = faces[number].value.shape
-            matrix.append(np.stack([np.broadcast_to(slope, shape).ravel() for slope in slopes], axis=1) / unit)
-            right.append(faces[number].value.ravel() / unit)
+            weight = np.sqrt(system.face_weights[number]) / units.conditions[number]
+            slopes = [faces[number].unknowns.get(name, 0.0) if name in movable else 0.0 for name in task.unknowns]
+            matrix.append(np.stack([np.broadcast_to(slope * weight, weight.shape).ravel() for slope in slopes], axis=1))
+            right.append((faces[number].value * weight).ravel())
         return _if_finite(np.concatenate(matrix), np.concatenate(right))
 
-    return list(usable.values()), residuals_at
+    return _Part(list(usable.values()), movable, residuals_at)
 
 
 def _halved(
@@ -178,8 +198,7 @@ def _regressed(task: Task, unknowns: np.ndarray, rows: np.ndarray, misfit: np.nd
     """The unknowns after one robust least-squares step; None where no unknown can be reached."""
     groups, most = _groups(task)
     rows = rows @ groups
-    # A column of subnormal numbers cannot be scaled: its unknown leaves no trace at this start.
-    reached = np.abs(rows).max(axis=0) > np.sqrt(np.finfo(float).tiny)
+    reached = reached_by(rows)
     if not reached.any():
         return None
     after = unknowns + groups[:, reached] @ np.clip(

@@ -189,11 +189,11 @@ def _arguments(text: str) -> list[str]:
     """What stands between the commas up to the bracket that closes; brackets inside may hold commas of their own."""
     depth, begin, found = 0, 0, []
     for place, mark in enumerate(text):
-        if (mark == "," and depth == 0) or (mark == ")" and depth == 0):
+        if depth == 0 and mark in ",)":
             found.append(text[begin:place])
             begin = place + 1
-        if mark == ")" and depth == 0:
-            return found
+            if mark == ")":
+                return found
         depth += (mark == "(") - (mark == ")")
     return [*found, text[begin:]]
 
