@@ -109,7 +109,7 @@ def stages(task: Task) -> list[tuple[str, float, Point]]:
     first = np.array([each.started(float(size)) for each, size in zip(task.parameters.values(), natural, strict=True)])
     state = replace(state, unknowns=first, sigma=noise_levels(system, state))
     least = measured_units(system, state)
-    given = weak_start(system, state, least)
+    given = weak_start(system, state, first)
     state = state if given is None else replace(state, unknowns=given)
 
     def kept(name: str, point: Point) -> Point:
